@@ -15,8 +15,9 @@ validation pairs, or pairs drawn for the study. Last, each model of the contest 
 once: all of them, and those that do not come from a training sentence by exchanging one word.
 
 ``--long`` asks what a longer training makes of it: the contest and dropout with six times the
-updates, the contest at three learning rates. Of each such training the best of ten validations
-counts. It joins what is stored. ``--rates`` renews what the rates have left, and no more.
+updates, the contest at four learning rates. Of each such training the best of ten validations
+counts. It joins what is stored, and trains only what is not: a rate that has its rows keeps them.
+``--rates`` renews what the rates have left, and no more.
 
 Writes ``seqattn/data/measured/contest.json`` for chapter 20. A training that is in
 ``--work`` already is not repeated, so that the command can be stopped and taken up again.
@@ -70,7 +71,7 @@ BUDGET = TrainingConfig(
 PENALTY, DROPPED, DROPOUT_LR = 0.1, (0.0, 0.3), 0.01
 # The rate of the contest and others around it, and a seed that is none of the contest's.
 LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014, 0.028), 0
-LONG_RATES = LEARNING_RATES[:3]
+LONG_RATES = (0.00175, *LEARNING_RATES[:3])
 LONGER, LOOKS = 6, 10
 # The two that are followed as sentences grow; words of a sentence are counted in steps of STEP.
 GROWING, STEP, OF_EACH = ("fixed vector", "Bahdanau"), 3, 40
@@ -280,9 +281,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
     if options.long:
         more = {**half, **looking_often(LONGER * half["steps"])}
+        known = stored.get("long", {})
+        if known and known["card"]["updates"] != LONGER * options.steps:
+            known = {}
+        rows = {lr: [r for r in known.get("contest", []) if r["lr"] == lr] for lr in LONG_RATES}
+        dropout = known.get("dropout")
         stored["long"] = {
-            "contest": [row for lr in LONG_RATES for row in long_contest(lr)],
-            "dropout": with_gap(trials("long-dropout", dropped, FEW, **more)),
+            "contest": [row for lr in LONG_RATES for row in rows[lr] or long_contest(lr)],
+            "dropout": dropout or with_gap(trials("long-dropout", dropped, FEW, **more)),
             "card": study.card(
                 command="python -m benchmarks.contest --long",
                 updates=LONGER * options.steps,

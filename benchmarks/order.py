@@ -19,12 +19,16 @@ already is not repeated, so that the command can be stopped and taken up again.
 ``--beyond`` asks whether that depends on learning rate and budget: the same eight models, from the
 same seeds, at half and at twice the rate, and at all three rates with more updates. With
 ``--rates`` it trains at these alone and writes nothing, so that processes can share the work.
+
+``--memory`` measures how far the peak of a process's memory rises in an epoch and the validation
+behind it: the eight models, from the same seeds, each in a process of its own.
 """
 
 import itertools
 import json
+import multiprocessing
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -35,7 +39,7 @@ from seqattn.data import Batches, CorpusConfig, TextPair, Vocabularies, encode_p
 from seqattn.evaluation import evaluate
 from seqattn.models import AttentionDecoder, Encoder, Seq2SeqAttention, State, guess_frequencies
 from seqattn.models.rnn import rnn_step
-from seqattn.process import prepare_process
+from seqattn.process import peak_memory, prepare_process
 from seqattn.training import fit
 from seqattn.translator import Translator
 
@@ -109,22 +113,52 @@ def train_and_validate(cell: dict) -> dict:
     }
 
 
+def measure_memory(cell: dict) -> dict:
+    """Train one model from one seed in this fresh process; give its MiB beyond the corpus's."""
+    prepare_process()
+    torch.set_num_threads(1)
+    read_corpus()
+    before = peak_memory("cpu")
+    train_and_validate(cell)
+    after = peak_memory("cpu")
+    if before is None or after is None:
+        raise SystemExit("this system does not tell how much memory a process has had")
+    return {**cell, "memory": round(after - before, 1)}
+
+
+def in_own_process(work: Callable[[dict], dict], cell: dict) -> dict:
+    """Do the work in a process that has done nothing else."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(work, (cell,))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, validate, write."""
     parser = study_parser("order", __doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, nargs="+", default=STEPS, help="the budgets")
     parser.add_argument("--beyond", action="store_true", help="other rates, and the longer budget")
+    parser.add_argument("--memory", action="store_true", help="measure the memory alone")
     parser.add_argument("--rates", type=float, nargs="+", choices=RATES, help="only train at these")
     options = parser.parse_args(arguments)
     study = Study("order", options.work, options.result)
     prepare_process()
     torch.set_num_threads(1)
+    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
+    if options.memory:
+        train, vocabularies = read_corpus()
+        epoch = len(Batches(encode_pairs(train, vocabularies), tokens=TOKENS))
+        rows = [
+            study.run(f"memory-{name_of(cell)}", in_own_process, measure_memory, cell)
+            for cell in cells(LR, epoch)
+        ]
+        card = study.card(command="python -m benchmarks.order --memory", updates=epoch)
+        return study.write({**stored, "memory": {"card": card, "rows": rows}})
     study_itself = LR, options.steps[0]
     parts = [study_itself]
     if options.beyond:
         parts = [part for part in itertools.product(RATES, options.steps) if part != study_itself]
     rows = [
-        study.run("-".join(map(str, cell.values())), train_and_validate, cell)
+        study.run(name_of(cell), train_and_validate, cell)
         for rate, steps in parts
         if rate in (options.rates or RATES)
         for cell in cells(rate, steps)
@@ -132,7 +166,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.rates:
         return
     found = {"card": make_card(study, rows), "rows": rows}
-    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
     study.write({**stored, "beyond": found} if options.beyond else {**stored, **found})
 
 
@@ -141,6 +174,11 @@ def cells(rate: float, steps: int) -> Iterator[dict]:
     names = ("lr", "updates", "seed", "readout", "score", "order")
     for values in itertools.product((rate,), (steps,), SEEDS, READOUTS, SCORES, ORDERS):
         yield dict(zip(names, values, strict=True))
+
+
+def name_of(cell: dict) -> str:
+    """Name a training by all in which it differs from the others."""
+    return "-".join(map(str, cell.values()))
 
 
 def read_corpus() -> tuple[list[TextPair], Vocabularies]:

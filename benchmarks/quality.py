@@ -25,8 +25,9 @@ holds::
               minutes, updates, tokens_per_second   {mean, spread, values}
               tests    name -> {seeds, bleu: {mean, spread, values}, chrf: ..., signature, beam,
                        sentences}; the seeds are those whose run has that test
-    copyist   one entry for each direction, case and test set of Multi30k:
-              direction, lowercase, split, sentences, bleu, tokenized (BLEU so), one_word_away
+    copyist   card, and rows, one for each direction, case and test set of Multi30k:
+              direction, lowercase, split, sentences, bleu, tokenized (BLEU of lower-cased
+              tokens), one_word_away (how many sentences are)
 
 where ``spread`` is the standard deviation between seeds, null for one seed alone.
 """
@@ -358,9 +359,11 @@ def goal_table(groups: Sequence[Values]) -> list[str]:
     return [title, "", *heads, *lines, ""]
 
 
-def copyist_table(copied: Sequence[Values]) -> list[str]:
-    """Give the lines of a table in Markdown: what copying gives on each test set."""
-    if not copied:
+def copyist_table(copied: Values | None, groups: Sequence[Values]) -> list[str]:
+    """Give the lines of a table in Markdown: what copying gives on the test sets of the groups."""
+    ways = [_way(group) for group in groups]
+    rows = [] if copied is None else [one for one in copied["rows"] if _way(one) in ways]
+    if copied is None or not rows:
         return []
     title = "**What has learned nothing: copying the translation of the nearest training caption**"
     heads = ["| direction | test set | captions | one word away | BLEU | BLEU, tokenized |"]
@@ -368,9 +371,11 @@ def copyist_table(copied: Sequence[Values]) -> list[str]:
     lines = [
         f"| {_way(one)} | {one['split'].replace('_', ' ')} | {one['sentences']:,} | "
         f"{one['one_word_away']:,} | {one['bleu']:.1f} | {one['tokenized']:.1f} |"
-        for one in copied
+        for one in rows
     ]
-    return [title, "", *heads, *lines, ""]
+    card = copied["card"]
+    end = f"Scored on {card['date']} by `{card['command']}`, with the signatures above."
+    return [title, "", *heads, *lines, "", end, ""]
 
 
 def page_lines(record: Values) -> list[str]:
@@ -380,7 +385,7 @@ def page_lines(record: Values) -> list[str]:
     card = record["card"]
     lines = [*summary_table(record["groups"]), "", *_signatures(record["groups"]), ""]
     lines += goal_table(record["groups"])
-    lines += copyist_table(record.get("copyist", []))
+    lines += copyist_table(record.get("copyist"), record["groups"])
     for group in record["groups"]:
         lines += _section(group, [r for r in record["runs"] if kind_of(r) == kind_of(group)])
     return [*lines, f"Collected on {card['date']} by `{card['command']}`."]
@@ -473,9 +478,12 @@ def main() -> None:
     runs = merge([] if options.anew else stored["runs"], runs)
     groups = aggregate(runs)
     card = {"command": "python -m benchmarks.quality RUN ... --book", "date": str(date.today())}
-    copied = copy_all(groups) if options.copyist else stored.get("copyist", [])
+    copied = stored.get("copyist")
+    if options.copyist:
+        command = "python -m benchmarks.quality --copyist --book"
+        copied = {"card": {**card, "command": command}, "rows": copy_all(groups)}
     record = {"card": card, "runs": runs, "groups": groups, "copyist": copied}
-    print("\n".join(summary_table(record["groups"])))
+    print("\n".join([*summary_table(groups), "", *copyist_table(copied, groups)]))
     if options.book:
         RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         write_block("training runs", ["", *page_lines(record), ""], PAGE)

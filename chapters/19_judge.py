@@ -72,7 +72,7 @@ else:
 # ## A question you can see
 #
 # The translator has not seen these two sets of sentences: validation sentences, which are like those of
-# its training, and *long* ones, 15 to 30 words from the toy grammar; chapter 8 reads them too. Its training had at most twelve.
+# its training, and *long* ones, 15 to 30 words from the toy grammar, which chapter 8 reads too. The translator's training had at most twelve.
 # (Punctuation and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
 # would you find out if you knew no French?
 
@@ -123,7 +123,7 @@ def bleu(hypotheses, references):
 
 
 # %% [markdown]
-# The two columns below differ on long sentences: sacrebleu cuts commas off words first (`tok:13a` in the
+# The two columns of BLEU below need not agree: sacrebleu cuts commas off words first (`tok:13a` in the
 # **signature**, which also names case and smoothing). Two BLEU scores with different signatures are not
 # comparable, nor is a sentence's score with a corpus's. Here each sentence has one reference, so a good
 # translation in other words scores low; this holds for all scores below. The table also gives exact matches
@@ -134,8 +134,8 @@ def bleu(hypotheses, references):
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
 # where $\beta = 2$, as sacrebleu has it, gives recall more weight (the paper reports 1 and 3). The first line of
-# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* are
-# the copyist of [chapter 18](18_build.ipynb), who has learned nothing.
+# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* have
+# learned nothing: they are what the copyist of [chapter 18](18_build.ipynb) makes of this translator's {{ f"{len(train):,}" }} training pairs. (No long sentence has a training sentence of its length; there the copyist looks among all.)
 
 # %%
 one = ["le chat noir dort sur le lit"], ["le chat blanc dort sur le lit"]
@@ -233,7 +233,7 @@ small = measured("maps")["runs"]["additive"]  # the models of chapter 8
 eight = ", ".join(f"{run['links']['grow-diag']:.1%}" for run in small)
 gold, links = [pair.links for pair in valid], {}
 if not FULL:
-    train, forced = read_split(corpus, "train"), translator.force(valid)
+    forced = translator.force(valid)
     sides = [
         [len(tokenize(p.source, "en")), len(tokenize(p.target, "fr"))] for p in valid
     ]
@@ -460,7 +460,8 @@ plt.show()
 # passed over a source word. A word is passed over if its column sums to less than half its share, where its
 # share is the number of words written over the number of words read. Longer sentences offer more words to
 # pass over and go wrong more often, so compare within a group of *similar length*. The last column asks the
-# same of a map that has all its weight on the diagonal.
+# same of a map that has all its weight on the diagonal: it passes a word over wherever fewer tokens are
+# written than read. Equal weights never do.
 
 
 # %% tags=["hide-input"]
@@ -497,7 +498,7 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. In each row with ten or more sentences the diagonal does so more often still. This table cannot say whether wrong translations do so more
+# Maps of long sentences pass a word over more often. In each row with ten or more sentences they do so less often than the diagonal. This table cannot say whether wrong translations do so more
 # than right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
 # for the state beside the word may have read it. So a word passed over is a hint, not a verdict. If
 # attention looked at the right word and a wrong word came out, look for the trouble behind the attention:
@@ -563,12 +564,12 @@ ResultTable(
 # %% tags=["hide-input"]
 test = read_split(corpus, "test")
 far = [p for p, near in zip(test, one_word_away(test, train)) if not near]
-rows, last = [], {}
+rows, last, copies = [], {}, {}
 for name, pairs in (("all", test), ("none one word away", far)):
     wanted = [p.target for p in pairs]
     score = corpus_bleu([t.text for t in translate(pairs)], wanted)
     copied = corpus_bleu(copy_nearest(pairs, train), wanted).score
-    last[name] = score.score
+    last[name], copies[name] = score.score, copied
     rows.append((name, len(pairs), f"{score.score:.1f}", f"{copied:.1f}"))
     if not FULL:
         links_of = [pair.links for pair in pairs]
@@ -585,7 +586,7 @@ heads = heads[: len(rows[0])]
 ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 
 # %% [markdown]
-# Leaving out the near sentences changes BLEU by less than one point. This is one training; the next page
+# Leaving out the near sentences changes the translator's BLEU by less than one point, and the copyist's by more than two. This is one training; the next page
 # asks how far apart two can be.
 #
 # ## Where it breaks

@@ -172,7 +172,7 @@ for name in NAMES:
 copied = [f"{rules['copy']:.1f}"] * len(LONG_RATES)
 rows.append(("copy the nearest", *copied, "–", "–"))
 heads = ("BLEU at a learning rate of", *map(str, LONG_RATES))
-heads += tuple(f"{name}, range of nine" for name in COSTS.values())
+heads += tuple(f"{name}, of all" for name in COSTS.values())
 title = f"After {long['card']['updates']:,} updates: lowest to highest of three seeds"
 last = sum(run["curve"][-1] == max(run["curve"]) for run in long["contest"])
 final = [run["curve"][-1] - run["curve"][-2] for run in long["contest"]]

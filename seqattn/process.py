@@ -5,10 +5,17 @@ Several processes that train together, and signals, are in :mod:`seqattn.trainin
 
 import ctypes
 import os
+import sys
 
 import torch
 
-__all__ = ["available_cores", "prepare_process", "process_rank", "return_free_memory"]
+__all__ = [
+    "available_cores",
+    "peak_memory",
+    "prepare_process",
+    "process_rank",
+    "return_free_memory",
+]
 
 # glibc's mallopt: the least size that gets pages of its own, and the most that is kept when free.
 M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, TWO_GIB = -3, -1, 2**31 - 1
@@ -47,6 +54,21 @@ def return_free_memory() -> None:
     so this is for now and then (with glibc; elsewhere nothing happens).
     """
     _ask_library("malloc_trim", 0)
+
+
+def peak_memory(device: str) -> float | None:
+    """Give the MiB that this process has had at most, or None where the system does not tell.
+
+    Of main memory for "cpu", of the GPU's for "cuda".
+    """
+    if device.startswith("cuda"):
+        return torch.cuda.max_memory_allocated(device) / 2**20
+    if device != "cpu" or sys.platform == "win32":
+        return None
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def _ask_library(name: str, *arguments: int) -> None:

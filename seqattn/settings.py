@@ -91,27 +91,44 @@ class Only:
 
 
 def check_whole(name: str, value: object, *, least: int | None = None) -> None:
-    """Refuse what is no whole number, or below the least."""
+    """Refuse what is no whole number, or below the least.
+
+    Parameters
+    ----------
+    name : str
+        Of the option, for the message.
+    value : object
+        Also a whole number of NumPy, or a tensor that holds one and has no dimensions.
+    least : int, optional
+        Smallest number that is taken.
+
+    Raises
+    ------
+    ValueError
+        That names the option, what it is, and what was expected.
+    """
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = None
-    # True and tensor(True) would count as 1; a tensor knows its kind by name.
-    if number is None or isinstance(value, bool) or "bool" in str(getattr(value, "dtype", "")):
+    # True and tensor(True) would count as 1, and tensor([2]) as 2.
+    truth = isinstance(value, bool) or "bool" in str(getattr(value, "dtype", ""))
+    several = getattr(value, "ndim", False)
+    if number is None or truth or several:
         raise ValueError(f"{name} is {value!r}; expected a whole number")
     if least is not None and number < least:
         raise ValueError(f"{name} is {number}; expected at least {least}")
 
 
 def is_number(value: object) -> bool:
-    """Tell a number from all else; True and False are none."""
+    """Say whether a value is a real number of Python or NumPy; True, False and tensors are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def check_penalty(name: str, value: Any) -> None:
-    """Refuse what cannot be the strength of a penalty."""
+    """Refuse, with a ValueError, what cannot be the strength of a penalty."""
     if not is_number(value) or not 0 <= value < math.inf:
-        raise ValueError(f"{name} is {value!r}; expected 0 or more, and finite")
+        raise ValueError(f"{name} is {value!r}; expected 0 or more, and finite: a number")
 
 
 class Settings:

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from benchmarks import order
+from seqattn.data.batches import Example
 
 FEW, MANY = 2, 4
 
@@ -39,6 +40,23 @@ def test_the_study_trains_eight_models_from_three_seeds_once(study):
     assert (found["card"]["updates"], found["card"]["lr"]) == (FEW, order.LR)
     assert found["card"]["vocabularies"] == [2, 3]
     assert study()[0] == [], "what is there is trained again"
+
+
+def test_memory_is_measured_apart_and_joins_what_is_stored(study, monkeypatch):
+    _, before = study()
+    peaks = iter(range(0, 10_000, 7))
+    monkeypatch.setattr(order, "peak_memory", lambda device: next(peaks))
+    monkeypatch.setattr(order, "in_own_process", lambda work, cell: work(cell))
+    monkeypatch.setattr(order, "encode_pairs", lambda *_: [Example([4, 2], [5, 2])] * 9)
+    trained, found = study("--memory")
+    assert len(trained) == len(found["memory"]["rows"]) == 24
+    assert {(row["updates"], row["memory"]) for row in found["memory"]["rows"]} == {(1, 7)}
+    assert found.pop("memory")["card"]["updates"] == 1
+    assert found == before
+
+
+def test_a_process_of_its_own_gives_back_what_it_found():
+    assert order.in_own_process(order.name_of, {"lr": 0.1, "seed": 2}) == "0.1-2"
 
 
 def test_it_is_taken_up_where_it_stopped(study, monkeypatch):

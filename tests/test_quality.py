@@ -247,8 +247,15 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     text = page.read_text(encoding="utf-8")
     assert "| luong | de-en | 4 | greedy |" in text
     assert "seed 3 on one H100; seed 4 on a laptop" in text
+    row = {"direction": "de-en", "lowercase": False, "split": "test", "sentences": 1000,
+           "one_word_away": 13, "bleu": 8.1, "tokenized": 7.9}  # fmt: skip
+    monkeypatch.setattr(quality, "copy_all", lambda groups: [row] * len(groups))
+    monkeypatch.setattr("sys.argv", ["quality", "--copyist", "--book"])
+    quality.main()
     monkeypatch.setattr("sys.argv", ["quality", fourth, "--book", "--anew"])
     quality.main()
+    assert "| de-en | test | 1,000 | 13 | 8.1 | 7.9 |" in page.read_text(encoding="utf-8")
+    assert json.loads(result.read_text(encoding="utf-8"))["copyist"]["rows"] == [row]
     assert "| luong | de-en | 1 | greedy |" in page.read_text(encoding="utf-8")
 
 
@@ -260,9 +267,18 @@ def test_what_copying_gives_stands_beside(monkeypatch):
         ],
         "test": [TextPair("Ein Mann .", "A DOG runs over the grass .")],
     }
-    monkeypatch.setattr(quality, "read_split", lambda corpus, split: [
-        lower_case(pair) if corpus.lowercase else pair for pair in sets.get(split, sets["test"])
-    ])  # fmt: skip
+
+    def read_split(corpus, split):
+        assert corpus.languages == ("de", "en")
+        pairs = sets.get(split, sets["test"])
+        return [lower_case(pair) for pair in pairs] if corpus.lowercase else pairs
+
+    languages = []
+    scorer = quality.bleu_scorer
+    monkeypatch.setattr(quality, "read_split", read_split)
+    monkeypatch.setattr(
+        quality, "bleu_scorer", lambda **how: languages.append(how["language"]) or scorer(**how)
+    )
     groups = [{"direction": "de-en", "lowercase": folded} for folded in (False, True, True)]
     copied = quality.copy_all(groups)
     assert [(one["lowercase"], one["split"]) for one in copied] == [
@@ -271,9 +287,13 @@ def test_what_copying_gives_stands_beside(monkeypatch):
     cased, folded = copied[0], copied[3]
     assert (cased["sentences"], cased["one_word_away"]) == (1, 1)
     assert cased["bleu"] < folded["bleu"] == folded["tokenized"] == cased["tokenized"]
-    lines = quality.copyist_table(copied)
-    assert f"| de-en, lower case | test | 1 | 1 | {folded['bleu']:.1f} |" in "\n".join(lines)
-    assert quality.copyist_table([]) == []
+    assert set(languages) == {None, "en"}
+    record = {"card": CARD, "rows": copied}
+    lines = "\n".join(quality.copyist_table(record, groups))
+    assert f"| de-en, lower case | test | 1 | 1 | {folded['bleu']:.1f} |" in lines
+    assert f"Scored on {CARD['date']} by" in lines
+    assert quality.copyist_table(record, [{"direction": "en-de", "lowercase": True}]) == []
+    assert quality.copyist_table(None, groups) == []
 
 
 def test_the_books_page_is_what_the_books_json_says():

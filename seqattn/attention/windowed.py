@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from seqattn.attention.core import AttentionOutput, masked_softmax, weighted_sum
 from seqattn.attention.masks import forget_unseen
 from seqattn.attention.scores import scaled_dot_score
+from seqattn.settings import check_whole
 
 __all__ = ["block_mask", "global_mask", "strided_mask", "window_mask", "windowed_attention"]
 
@@ -53,7 +54,7 @@ def window_mask(size: int, window: int, device: torch.device | None = None) -> P
             [0, 1, 1, 1],
             [0, 0, 1, 1]], dtype=torch.int32)
     """
-    _check("window", window, 0)
+    check_whole("window", window, least=0)
     return _distances(size, device).abs() <= window
 
 
@@ -93,7 +94,7 @@ def strided_mask(size: int, stride: int, device: torch.device | None = None) -> 
             [1, 0, 1, 0],
             [0, 1, 0, 1]], dtype=torch.int32)
     """
-    _check("stride", stride, 1)
+    check_whole("stride", stride, least=1)
     return _distances(size, device) % stride == 0
 
 
@@ -175,7 +176,7 @@ def block_mask(size: int, block: int, device: torch.device | None = None) -> Pat
             [0, 0, 1, 1],
             [0, 0, 1, 1]], dtype=torch.int32)
     """
-    _check("block", block, 1)
+    check_whole("block", block, least=1)
     number = torch.arange(size, device=device) // block
     return number[:, None] == number[None]
 
@@ -231,7 +232,7 @@ def windowed_attention(
     >>> windowed_attention(x, x, x, window=3).weights.shape
     torch.Size([1, 100, 7])
     """
-    _check("window", window, 0)
+    check_whole("window", window, least=0)
     if not query.shape == keys.shape or keys.shape[:2] != values.shape[:2]:
         raise ValueError(
             f"query, keys and values have shapes {tuple(query.shape)}, {tuple(keys.shape)} and "
@@ -267,8 +268,3 @@ def _windows(x: Tensor, left: int, right: int) -> Tensor:
 def _distances(size: int, device: torch.device | None) -> Tensor:
     places = torch.arange(size, device=device)
     return places[:, None] - places[None]
-
-
-def _check(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise ValueError(f"{name} is {value}; expected at least {least}")

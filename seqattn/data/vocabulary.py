@@ -269,8 +269,9 @@ class Subwords:
         Raises
         ------
         ValueError
-            If the size leaves no room for the 256 bytes.
+            If the size is no whole number, or leaves no room for the 256 bytes.
         """
+        check_whole("size", size)
         if size < 256 + len(SPECIALS):
             raise ValueError(
                 f"size is {size}; expected at least {256 + len(SPECIALS)}: "
@@ -431,6 +432,7 @@ class Vocabularies(NamedTuple):
         >>> [len(v) for v in Vocabularies.learn(pairs, ("en", "fr"))]
         [7, 7]
         """
+        check_whole("min_count", min_count, least=1)
         if subwords and min_count != 1:
             raise ValueError(
                 f"min_count is {min_count} and subwords is {subwords}; expected whole words "

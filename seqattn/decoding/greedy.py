@@ -21,7 +21,7 @@ from seqattn.precision import at_least_single
 from seqattn.settings import check_whole, is_number
 from seqattn.specials import BOS, EOS, PAD
 
-__all__ = ["greedy", "sample", "truncate"]
+__all__ = ["check_sampling", "greedy", "sample", "truncate"]
 
 
 def greedy(
@@ -97,11 +97,7 @@ def sample(
         If the temperature, ``max_len``, ``top_k`` or ``top_p`` is out of range or of the wrong
         kind.
     """
-    if not is_number(temperature) or not 0 < temperature < math.inf:
-        raise ValueError(
-            f"temperature is {temperature!r}; expected a number above 0 (at 0: greedy search) and "
-            "finite"
-        )
+    check_sampling(temperature, top_k, top_p)
 
     def draw(logits: Tensor) -> Tensor:
         # Relative to the largest: a small temperature may not turn it into infinity, and one that
@@ -112,6 +108,21 @@ def sample(
         return torch.multinomial(chances, 1, generator=generator)[:, 0]
 
     return _token_by_token(model, source, lengths, max_len, draw)
+
+
+def check_sampling(
+    temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> None:
+    """Refuse options of :func:`sample` that are out of range or of the wrong kind."""
+    if not is_number(temperature) or not 0 < temperature < math.inf:
+        raise ValueError(
+            f"temperature is {temperature!r}; expected a number above 0 (at 0: greedy search) and "
+            "finite"
+        )
+    if top_k is not None:
+        check_whole("top_k", top_k, least=1)
+    if top_p is not None and not (is_number(top_p) and 0 < top_p <= 1):
+        raise ValueError(f"top_p is {top_p!r}; expected a number above 0 and at most 1")
 
 
 def truncate(
@@ -152,13 +163,11 @@ def truncate(
     >>> truncate(torch.tensor([[0.5, 0.3, 0.2]]).log(), top_p=0.6).softmax(-1)
     tensor([[0.6250, 0.3750, 0.0000]])
     """
+    check_sampling(top_k=top_k, top_p=top_p)
     if top_k is not None:
-        check_whole("top_k", top_k, least=1)
         last_kept = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
         logits = logits.masked_fill(logits < last_kept, -torch.inf)
     if top_p is not None:
-        if not is_number(top_p) or not 0 < top_p <= 1:
-            raise ValueError(f"top_p is {top_p!r}; expected a number above 0 and at most 1")
         ordered, index = logits.sort(dim=-1, descending=True, stable=True)
         chances = ordered.softmax(-1)
         before = chances.cumsum(-1) - chances  # probability of all that is likelier

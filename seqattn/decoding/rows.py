@@ -31,7 +31,7 @@ def length_limits(
 ) -> Int[Tensor, " batch"]:
     """Give each sentence its longest allowed length, in tokens."""
     if not isinstance(max_len, Tensor):
-        check_whole("max_len", max_len)
+        check_whole("max_len", max_len, least=1)
     elif max_len.is_floating_point() or max_len.dtype == torch.bool:
         raise ValueError(f"max_len holds {max_len.dtype}; expected whole numbers")
     limits = torch.as_tensor(max_len, device=source.device).expand(source.shape[0])

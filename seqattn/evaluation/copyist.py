@@ -1,4 +1,4 @@
-"""What a translator is measured against that has learned nothing: it looks sentences up."""
+"""A rule to measure translators against: it has learned nothing, and looks sentences up."""
 
 from collections.abc import Sequence
 
@@ -48,15 +48,15 @@ def copy_nearest(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> list[s
     tables: dict[int, tuple[list[int], torch.Tensor]] = {}
     found = []
     for pair in pairs:
-        ids = torch.tensor([number.get(word, -1) for word in pair.source.split()])
-        width = len(ids)
+        asked = torch.tensor([number.get(word, -1) for word in pair.source.split()])
+        width = len(asked)
         if width not in tables:
             rows = rows_of.get(width) or list(range(len(train)))
             # -2 stands where a shorter source has no word: like nothing.
             padded = [known[row][:width] + [-2] * (width - len(known[row])) for row in rows]
             tables[width] = rows, torch.tensor(padded).view(len(rows), width)
         rows, table = tables[width]
-        shared = (table == ids).sum(1)
+        shared = table.eq(asked).sum(1)
         found.append(train[rows[int((shared == shared.max()).nonzero()[0])]].target)
     return found
 
@@ -85,6 +85,6 @@ def one_word_away(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> list[
 
 
 def _holes(pair: TextPair) -> list[tuple[str | None, ...]]:
-    """Give the source with each of its words left out in turn."""
+    """Give the source as it is, and with each of its words left out in turn."""
     words = pair.source.split()
-    return [(*words[:i], None, *words[i + 1 :]) for i in range(len(words))]
+    return [tuple(words), *((*words[:i], None, *words[i + 1 :]) for i in range(len(words)))]

@@ -18,6 +18,7 @@ from seqattn.attention import Mechanism, Memory, masked_softmax
 from seqattn.attention.core import Past, weighted_sum
 from seqattn.attention.masks import expand_mask
 from seqattn.metrics import jensen_shannon, weight_distance
+from seqattn.settings import check_whole
 
 __all__ = [
     "Change",
@@ -502,8 +503,7 @@ def integrated_gradients(
     >>> integrated_gradients(lambda x: x[:, 0, 0] ** 2, torch.tensor([[[3.0]]]))
     tensor([[9.]])
     """
-    if steps < 1:
-        raise ValueError(f"steps is {steps}; expected at least 1")
+    check_whole("steps", steps, least=1)
     total = torch.zeros_like(vectors[..., 0])
     for k in range(steps):
         # x·∂f at s·x is the gradient times the input there, divided by s.

@@ -12,6 +12,7 @@ from seqattn.data.pairs import TextPair, lower_case
 from seqattn.decoding.rows import permitted
 from seqattn.models.seq2seq import StepwiseModel
 from seqattn.precision import autocast
+from seqattn.settings import check_whole
 from seqattn.specials import EOS, PAD, UNK
 from seqattn.translator import Translator
 
@@ -130,8 +131,7 @@ def recovery(
         raise ValueError(f"by is {by!r}; expected 'random' or 'likeliest'")
     if reads not in ("own", "true"):
         raise ValueError(f"reads is {reads!r}; expected 'own' or 'true'")
-    if steps < 1:
-        raise ValueError(f"steps is {steps}; expected at least 1")
+    check_whole("steps", steps, least=1)
     if not pairs:
         raise ValueError("no pairs; expected at least one")
     words = len(translator.vocabularies.target)

@@ -9,6 +9,7 @@ from seqattn.context_managers import evaluating
 from seqattn.decoding import Step, beam_search
 from seqattn.decoding.rows import permitted
 from seqattn.precision import at_least_single
+from seqattn.settings import check_whole
 from seqattn.specials import BOS, EOS, PAD
 from seqattn.translator import Translator
 
@@ -52,8 +53,7 @@ def beam_tree(
     """
     if not sentence.strip():
         raise ValueError("the sentence is blank: there is nothing to search for")
-    if widest < 1:
-        raise ValueError(f"widest is {widest}; expected at least 1")
+    check_whole("widest", widest, least=1)
     if translator.copies:
         raise ValueError("the model copies words of the source: its words have no fixed ids")
     read = sentence.lower() if translator.lowercase else sentence

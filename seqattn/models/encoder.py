@@ -136,7 +136,13 @@ class Encoder(nn.Module):
 def source_mask(
     source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
 ) -> Bool[Tensor, "batch keys"]:
-    """Say which source positions hold real tokens; refuse a sentence that has none."""
+    """Say which source positions hold real tokens; refuse a sentence that has none.
+
+    Raises
+    ------
+    ValueError
+        If a length is below 1 or beyond the width of the batch.
+    """
     mask = padding_mask(lengths, source.shape[1]).to(source.device)
     if may_look(lengths) and lengths.numel() and int(lengths.min()) < 1:
         raise ValueError("lengths hold a 0; expected at least one token in each sentence")

@@ -66,7 +66,7 @@ class StepwiseModel(nn.Module):
         source : (batch, keys) integers
             Source tokens, ``<eos>`` last, padded with 0 on the right.
         lengths : (batch,) integers
-            Number of real source tokens.
+            Number of real source tokens, at least 1.
         inputs : (batch, steps) integers
             ``<bos>`` and the target shifted right.
         teacher_forcing : float
@@ -85,7 +85,8 @@ class StepwiseModel(nn.Module):
         Raises
         ------
         ValueError
-            If ``teacher_forcing`` is no probability, or ``draw_per`` unknown.
+            If ``teacher_forcing`` is no probability, or ``draw_per`` unknown, or a length below 1
+            or beyond the width of the batch.
         """
         if not 0.0 <= teacher_forcing <= 1.0:
             raise ValueError(f"teacher_forcing is {teacher_forcing}; expected 0 to 1")

@@ -14,6 +14,7 @@ from seqattn.context_managers import own_random
 from seqattn.data.batches import Batch, Batches
 from seqattn.models.output_layer import guess_frequencies
 from seqattn.precision import autocast
+from seqattn.settings import check_whole, is_number
 from seqattn.specials import PAD
 from seqattn.training.config import TrainingConfig
 from seqattn.training.losses import TokenLoss, cross_entropy
@@ -238,12 +239,14 @@ def fit(
     """
     if steps is None and seconds is None:
         raise ValueError("no budget; expected steps or seconds, above 0")
-    if seconds is not None and not seconds > 0:
-        raise ValueError(f"seconds is {seconds}; expected more than 0")
+    if seconds is not None and not (is_number(seconds) and 0 < seconds < math.inf):
+        raise ValueError(f"seconds is {seconds!r}; expected more than 0, and a finite number")
+    check_whole("seed", seed)
+    check_whole("every", every, least=1)
     minutes = None if seconds is None else seconds / 60
     config = TrainingConfig(
         steps=steps, minutes=minutes, lr=lr, schedule=schedule, warmup=warmup,  # type: ignore
-        smoothing=smoothing, clip=clip, guess=guess, seed=seed,
+        smoothing=smoothing, clip=clip, guess=guess,
     )  # fmt: skip
     if guess:
         guess_frequencies(

@@ -2,7 +2,6 @@
 
 import json
 import multiprocessing
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,7 +14,7 @@ import torch
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.evaluation import evaluate
 from seqattn.models import ModelConfig
-from seqattn.process import available_cores, prepare_process
+from seqattn.process import available_cores, peak_memory, prepare_process
 from seqattn.training.config import TrainingConfig
 from seqattn.training.start import new_run
 from seqattn.translator import Translator
@@ -280,9 +279,9 @@ def _train(job: _Job) -> None:
         job.folder, job.corpus, model=job.model, training=job.training, subwords=job.subwords,
         joint=job.joint, min_count=job.min_count, device=device, overwrite=True, quiet=True,
     )  # fmt: skip
-    before, clock = _peak_memory(device), _clock(device)
+    before, clock = peak_memory(device), _clock(device)
     trainer.run()
-    seconds, after = _clock(device) - clock, _peak_memory(device)
+    seconds, after = _clock(device) - clock, peak_memory(device)
     memory = None if before is None or after is None else round(after - before, 1)
     parameters = sum(p.numel() for p in trainer.model.parameters())
     cost = {"seconds": round(seconds, 2), "memory": memory, "parameters": parameters}
@@ -300,17 +299,3 @@ def _read(name: str, seed: int, job: _Job) -> Trial:
 
 def _clock(device: str) -> float:
     return time.process_time() if device == "cpu" else time.monotonic()
-
-
-def _peak_memory(device: str) -> float | None:
-    """MiB that this process has had at most."""
-    if device.startswith("cuda"):
-        return torch.cuda.max_memory_allocated(device) / 2**20
-    if device != "cpu":
-        return None
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

@@ -11,6 +11,7 @@ from seqattn.data.batches import Batch, Batches, encode_pairs, pad
 from seqattn.data.pairs import TextPair, lower_case
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.decoding import Hypotheses, beam_search, greedy, sample
+from seqattn.decoding.greedy import check_sampling
 from seqattn.models import Output
 from seqattn.models.seq2seq import StepwiseModel
 from seqattn.precision import autocast
@@ -227,6 +228,8 @@ class Translator:
                 f"coverage_penalty={coverage_penalty!r} has no effect with beam=1, which is greedy "
                 "search; expected a wider beam, or no penalty"
             )
+        if coverage_penalty and not self.has_attention:
+            raise ValueError("coverage_penalty needs attention, and the model gives no weights")
 
         def search(source: Tensor, lengths: Tensor, max_len: Tensor) -> Hypotheses:
             if beam == 1:
@@ -272,9 +275,11 @@ class Translator:
         TypeError
             If given one string.
         ValueError
-            If a number is out of range.
+            If ``n``, ``seed`` or an option of the search is out of range or of the wrong kind.
         """
         check_whole("n", n, least=1)
+        check_whole("seed", seed)
+        check_sampling(temperature, top_k, top_p)
         generator = torch.Generator(self.device).manual_seed(seed)
 
         def search(source: Tensor, lengths: Tensor, max_len: Tensor) -> Hypotheses:

@@ -320,13 +320,21 @@ def test_rates_are_renewed_alone(small_contest):
 def test_longer_trainings_of_the_contest_join_the_others(small_contest):
     found, updates = small_contest("--long")["long"], 2 * contest.LONGER
     seen = {(row["lr"], row["model"], row["seed"]) for row in found["contest"]}
-    assert len(seen) == len(found["contest"]) == 3 * 2 * 3
+    assert len(seen) == len(found["contest"]) == len(contest.LONG_RATES) * 2 * 3
     assert [row["model"] for row in found["dropout"]] == ["0%"] * 3 + ["30%"] * 3
     assert found["card"]["updates"] == updates
     looks = min(updates, contest.LOOKS)
     for row in found["contest"]:
         assert looks <= len(row["curve"]) <= looks + 1
         assert row["bleu"] == pytest.approx(max(row["curve"]), abs=0.01)
+    # A rate that is missing is trained; those that are there stay as they are.
+    rest = [row for row in found["contest"] if row["lr"] != contest.LONG_RATES[1]]
+    rest[0]["seconds"] = -1
+    stored = {"long": {**found, "contest": rest}}
+    small_contest.result.write_text(json.dumps(stored))
+    again = small_contest("--long")["long"]["contest"]
+    assert [row for row in again if row["lr"] != contest.LONG_RATES[1]] == rest
+    assert {(row["lr"], row["model"], row["seed"]) for row in again} == seen
 
 
 SIZES = (31, 37)
