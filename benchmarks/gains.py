@@ -1,12 +1,20 @@
 """What each of the quicker ways brings to an update: ``python -m benchmarks.gains [--book]``.
 
-Three of our models train on the same batches in 32 bits: as they are, and without one of the two
-things in the code that are there for speed alone, which are dropout masks that a CPU draws four
-features at a time (``seqattn/dropout.py``) and memory that stays with the process
-(``seqattn/process.py``). What brings less than a tenth of an update to every model is to go. And
-they train as two processes that have half of the threads and of every batch each, and exchange
-gradients, as ``accelerate launch`` lets them. The recurrent models also train, in 32 bits and in
-bfloat16, with every product taken out of the loop over the steps that can leave it.
+Three of our models train on the same pairs in 32 bits: as they are, and without one of the things
+in the code that are there for an update's speed on a CPU alone:
+
+- dropout masks that a CPU draws four features at a time (``seqattn/dropout.py``);
+- memory that stays with the process (``seqattn/process.py``);
+- batches whose rows and source columns are multiples of a few (``seqattn/data/batches.py``);
+- an optimiser that updates each matrix in one pass (``seqattn/training/step.py``);
+- a look at a mask, or at a result, that saves passes where all is well
+  (``seqattn/attention/masks.py``).
+
+What brings less than a tenth of an update to every model is to go. And they train as two processes
+that have half of the threads and of every batch each, and exchange gradients, as ``accelerate
+launch`` lets them. The recurrent models also train, in 32 bits and in bfloat16, with every product
+taken out of the loop over the steps that can leave it, and in bfloat16 with what all steps read
+cast at each step anew, instead of once (``seqattn/precision.py``).
 """
 
 import argparse
@@ -36,13 +44,16 @@ from benchmarks.race import (
     write_standings,
 )
 from seqattn import dropout, process
-from seqattn.attention import Memory
-from seqattn.models import AttentionDecoder, Encoded, State
+from seqattn.attention import Memory, core, masks
+from seqattn.data import Batches, Example, batches
+from seqattn.models import AttentionDecoder, Encoded, State, decoder
 from seqattn.models.decoder import stack_steps
 from seqattn.models.rnn import gru_step
 from seqattn.training import read_preset
 
 AS_IT_IS, MASKS, MEMORY = "as it is", "with PyTorch's dropout", "with memory given back"
+SHAPES, ADAM = "with batches of any shape", "with PyTorch's usual AdamW"
+LOOKS, CASTS = "without a look at masks", "cast at each step"
 PROCESSES, PEER = "as two processes", "the second of two"
 PROJECTED = "with products out of the loop"
 RECURRENT, SMALL = ("bahdanau", "luong"), "transformer-tiny"
@@ -62,6 +73,17 @@ def take_out(part: str) -> None:
                 module.dropout = F.dropout
     elif part == MEMORY:
         process._ask_library = lambda *_: None
+    elif part == SHAPES:
+        batches.ROWS = batches.COLUMNS = 1
+    elif part == ADAM:
+        own_optimizer = torch.optim.AdamW
+        torch.optim.AdamW = lambda *groups, **options: own_optimizer(  # type: ignore
+            *groups, **{**options, "fused": False}
+        )
+    elif part == LOOKS:
+        core.surely_all = masks.surely_all = lambda flags: False
+    elif part == CASTS:
+        decoder.ready_for_products = lambda x: x
 
 
 class ProjectingDecoder(AttentionDecoder):
@@ -133,10 +155,10 @@ def project(model: nn.Module) -> nn.Module:
 def hold(arguments: argparse.Namespace) -> dict[str, list[Standing]]:
     """Let each model train in turns with all, and without one."""
     parts = {}
-    all_parts = AS_IT_IS, MASKS, MEMORY, PROCESSES, PROJECTED
+    all_parts = AS_IT_IS, MASKS, MEMORY, SHAPES, ADAM, LOOKS, PROCESSES, PROJECTED
     tables = {(model, "fp32"): all_parts for model in RECURRENT}
     tables[SMALL, "fp32"] = all_parts[:-1]
-    tables |= {(model, "bf16"): (AS_IT_IS, PROJECTED) for model in RECURRENT}
+    tables |= {(model, "bf16"): (AS_IT_IS, CASTS, PROJECTED) for model in RECURRENT}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.json"
         write_examples(path, arguments.corpus, arguments.tokens)
@@ -215,6 +237,9 @@ def be(arguments: argparse.Namespace) -> None:
     data = json.loads(Path(file).read_text())
     if part in (PROCESSES, PEER):
         return be_one_of_two(arguments, data)
+    if part == SHAPES:
+        examples = [Example(*pair) for pair in data["examples"]]
+        data["bucketed"] = Batches(examples, tokens=data["tokens"]).plan(0)
     wrap = project if part == PROJECTED else None
     obey(train.ours(data, model, "bucketed", precision == "bf16", wrap=wrap))
 

@@ -50,7 +50,8 @@ def write_examples(path: Path, corpus: str, tokens: int) -> None:
         "bucketed": buckets.plan(0),
         "random": [rows[i : i + size] for i in range(0, len(rows) - size + 1, size)],
     }
-    data = {"sizes": list(map(len, vocabularies)), "examples": examples, **batchings}
+    sizes = list(map(len, vocabularies))
+    data = {"sizes": sizes, "tokens": tokens, "examples": examples, **batchings}
     path.write_text(json.dumps(data))
 
 
