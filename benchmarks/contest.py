@@ -16,7 +16,8 @@ once: all of them, and those that do not come from a training sentence by exchan
 
 ``--long`` asks what a longer training makes of it: the contest and dropout with six times the
 updates, the contest at four learning rates. Of each such training the best of ten validations
-counts. It joins what is stored, and trains only what is not: a rate that has its rows keeps them.
+counts. It joins what is stored, and trains only what is not: a rate that has its rows keeps them,
+unless ``--anew`` is said.
 ``--rates`` renews what the rates have left, and no more.
 
 Writes ``seqattn/data/measured/contest.json`` for chapter 20. A training that is in
@@ -28,6 +29,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from statistics import mean, stdev
 from typing import Any
 
@@ -246,6 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = study_parser("contest", __doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=BUDGET.steps, help="updates of each training")
     parser.add_argument("--long", action="store_true", help="train longer, add that to the rest")
+    parser.add_argument("--anew", action="store_true", help="with --long: also what is stored")
     parser.add_argument("--rates", action="store_true", help="renew the table of rates alone")
     options = parser.parse_args(arguments)
     study = Study("contest", options.work, options.result)
@@ -269,7 +272,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def long_contest(lr: float) -> list[dict]:
         steps = LONGER * options.steps
         found = trials(f"long-{lr}", MODELS, **looking_often(steps), lr=lr)
-        return [{**scores(trial), "lr": lr, "curve": curve(trial)} for trial in found]
+        today = {"lr": lr, "date": str(date.today())}
+        return [{**scores(trial), **today, "curve": curve(trial)} for trial in found]
+
+    def rates_card() -> dict:
+        command = "python -m benchmarks.contest --rates"
+        return study.card(command=command, lr=list(LEARNING_RATES), seeds=[RATES_SEED])
 
     half = {"steps": options.steps // 2, "validate_every": options.steps // 2, "lr": DROPOUT_LR}
     dropped = {
@@ -281,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
     if options.long:
         more = {**half, **looking_often(LONGER * half["steps"])}
-        known = stored.get("long", {})
+        known = {} if options.anew else stored.get("long", {})
         if known and known["card"]["updates"] != LONGER * options.steps:
             known = {}
         rows = {lr: [r for r in known.get("contest", []) if r["lr"] == lr] for lr in LONG_RATES}
@@ -290,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "contest": [row for lr in LONG_RATES for row in rows[lr] or long_contest(lr)],
             "dropout": dropout or with_gap(trials("long-dropout", dropped, FEW, **more)),
             "card": study.card(
-                command="python -m benchmarks.contest --long",
+                command="python -m benchmarks.contest --long --anew",
                 updates=LONGER * options.steps,
                 passes=round(LONGER * options.steps / len(batches), 1),
                 validations=LOOKS,
@@ -300,9 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
         return study.write(stored)
     if options.rates:
-        command = "python -m benchmarks.contest --rates"
-        card = study.card(command=command, lr=list(LEARNING_RATES), seeds=[RATES_SEED])
-        return study.write({**stored, "rates": at_rates(), "rates_card": card})
+        return study.write({**stored, "rates": at_rates(), "rates_card": rates_card()})
 
     far = [pair for pair, near in zip(test, one_word_away(test, train)) if not near]
     contest = trials("contest", MODELS)
@@ -325,6 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ],
         "dropout": lambda: with_gap(trials("dropout", dropped, FEW, **half)),
         "rates": at_rates,
+        "rates_card": rates_card,
         "test": lambda: tested(trials("contest", MODELS, split="test"), far),
         "test_rules": lambda: {"bleu": copied_bleu(test, train), "far": copied_bleu(far, train)},
     }

@@ -122,7 +122,7 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # ## Five models at one budget
 #
 # Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**, with attention instead of recurrence; and the **fixed vector** as a yardstick.
-# All get the same pairs, batches and updates, with three seeds each. The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation; one of Luong's trainings, on another day, took a third longer. Its MiB say how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
+# All get the same pairs, batches and updates, with three seeds each, and begin with the frequencies of the target's words as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation; one of Luong's trainings, on another day, took a third longer. Its MiB say how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
 #
 # In the plot, a dot is a seed, the diamond their mean, and the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
@@ -178,7 +178,8 @@ last = sum(run["curve"][-1] == max(run["curve"]) for run in long["contest"])
 final = [run["curve"][-1] - run["curve"][-2] for run in long["contest"]]
 note = "The best of ten validations counts, which flatters: in "
 note += f"{last} of {len(long['contest'])} trainings it is the last, and from the ninth to the tenth "
-note += f"BLEU changes by {spread(final, '+.1f').replace('-', '−')}. To repeat: {long['card']['command']}"
+note += f"BLEU changes by {spread(final, '+.1f').replace('-', '−')}; the rate is nearly 0 by then, "
+note += f"so that is no proof of convergence. To repeat: {long['card']['command']}"
 ResultTable(heads, rows, title, note)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation: validation BLEU. The additive models and the Transformer stand clearly to the right of Luong's model, which stands to the right of the fixed vector."}}
@@ -197,7 +198,7 @@ plt.show()
 # Transformer are still ahead of Luong's, and Luong's is ahead of the fixed vector. At half the contest's rate the
 # Transformer is ahead of Bahdanau's model, at the contest's behind. Each at its best rate: no difference seen.
 # (For the Transformer and Luong's it is the lowest tried.) At twice the
-# contest's rate the fixed vector beats the Transformer and Luong's model.
+# contest's rate the fixed vector beats the Transformer and Luong's model. (The rate of all rose over the first 100 updates; a longer rise may save the high rates.)
 #
 # Luong's row in the first table has hardly any entropy (measured on what each model wrote), alignment error
 # rates (on the references) whose range overlaps Bahdanau's, and far less BLEU. So a model can have sharp
@@ -333,9 +334,7 @@ for updates, rate in sorted((updates, rate) for rate, updates in trained):
 heads = ("updates", "rate", "BLEU of all", "core s*")
 heads += tuple(f"{name}: {one}" for name, (one, _) in FACTORS.items())
 note = "In brackets: of four pairs, those whose ranges are apart. * Of all trainings of a row, without validation; the "
-note += (
-    "first table's row is of another day. Memory was not measured. To repeat all but "
-)
+note += "first table's row is of another day and an earlier version of the package. To repeat all but "
 note += f"the first table's row: {study['beyond']['card']['command']}"
 ResultTable(heads, rows, "The same at other rates, and for longer", note)
 
@@ -348,8 +347,8 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
 # four), and the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }}
 # points ahead of tanh ({{ apart["readout"] }} of four). Luong's model has the tanh readout and the general
-# score, too. In these trainings (not in all below) each costs more than "after" gains. (The contest's maxout is smaller: 48 features, not 80.) The tempting experiment above could
-# have blamed the order for what the readout costs. By luck alone one pair in ten would be apart; here there are
+# score, too. In these trainings (not in all below) each costs more than "after" gains. (The contest's maxout is smaller, 48 features, not 80; its additive score larger, 96, not 64.) The tempting experiment above could
+# have blamed the order for what the readout costs. By luck alone one pair in ten would be apart, if trainings that share a seed were independent; here there are
 # {{ sum(apart.values()) }} of twelve, and within each factor all four means point the same way. (The twelve pairs
 # share eight cells, so they are not twelve trials apart from each other. Nor does this study
 # show what input feeding and the sizes contribute to the contest.)
@@ -361,7 +360,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # By the means, "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
 # does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: after few updates at half the
-# rate, the general score leads under tanh, once with ranges apart by a hair: a hint. After many, additive leads.
+# rate, the general score leads under tanh by the means: once with ranges apart by a hair, once no difference is seen. After many, additive leads. (There, at the middle rate, the general score under tanh fits the training pairs least of all, so speed may be part of it.)
 # So the planned length of training may turn a comparison around. What counts most changes, too: at the two lower rates the readout after few updates, the score after many. (At the highest, no difference between the two is seen.)
 #
 # </details>
@@ -370,11 +369,11 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # In the first table's trainings "after" takes {{ f"{100 * min(fewer):.1f}" }} to
 # {{ f"{100 * max(fewer):.1f}" }} points off the mean alignment error rate, with ranges
-# apart in three of the four pairs. There the readout moves BLEU by more than the order does, but hardly the links: their ranges overlap in three of four pairs.
+# apart in three of the four pairs. There the readout moves BLEU by more than the order does, and in the links no difference is seen in three of four pairs.
 #
 # </details>
 #
-# Two reasons are possible for the effect of the order. $s_{t-1}$ has not read the word that
+# Two reasons come to mind for the effect of the order. $s_{t-1}$ has not read the word that
 # was just written, and $s_t$ has. And with "after" the output sees two contexts, one through its state. Which it is, this study does not say, nor why the additive score is ahead, nor whether
 # maxout owes its lead to the maximum, to the last word, or to features without a bound. Each training ended with its budget:
 # {{ f"{study['card']['epochs']:.1f}" }} or {{ f"{study['beyond']['card']['epochs'][-1]:.0f}" }} passes over the
@@ -383,7 +382,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # %% [markdown]
 # ## Do they look at the same words?
 #
-# Force the models of the contest to write the same reference translations, and compare their rows, word by
+# Force the models of the first table, which are far from their best, to write the same reference translations, and compare their rows, word by
 # word. The **total variation distance** of two rows is the share of weight that lies elsewhere:
 #
 # $$ d_t = \tfrac12 \sum_i |\alpha_{ti} - \beta_{ti}| $$ (eq-weight-distance)
@@ -400,8 +399,8 @@ ResultTable(("seed 1 \\ seed 2", *others), rows, "Mean distance of two rows")
 
 # %% [markdown]
 # Rows are models from seed 1 and columns are models from seed 2, so the table need not be symmetric. The
-# last column compares with the rows of the same model from seed 2 in another order: what chance does. Two
-# seeds of one mechanism do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances, and a sharp row and a flat one are apart even where they favour the same word. That pair is enough to warn against a sentence such as "Bahdanau attends to …" about a single
+# last column compares with the rows of the same model from seed 2 in another order: what chance does. After
+# these few updates two seeds of one mechanism do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances, and a sharp row and a flat one are apart even where they favour the same word. That pair is enough to warn against a sentence such as "Bahdanau attends to …" about a single
 # map of a single training.
 #
 # ## A penalty that wants each word read once
@@ -429,7 +428,7 @@ ResultTable(heads, rows, "The penalty, three seeds", note)
 #
 # ## Long sentences
 #
-# Now ask the question of [chapter 1](01_bottleneck.ipynb) about the models of the contest. The figure sets
+# Now ask the question of [chapter 1](01_bottleneck.ipynb) about the models of the first table. The figure sets
 # the fixed vector beside Bahdanau's attention on new sentences of 3, 6, … 30 English tokens. Training had
 # none above twelve. The sentences were drawn for this figure and are neither validation nor test pairs.
 # Answer the figure's question, then move the slider and read.
@@ -509,7 +508,8 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason.) From
 # 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
 # {{ f"{grown['joined'][3]:.0%}" }}, so what length costs there is not measured apart from them.
-# Beyond twelve, length, number of joints and kind of joint change together, too.
+# Beyond twelve, length, number of joints and kind of joint change together, too: there the grammar appends
+# clause to clause, and sentences of different lengths often begin alike.
 #
 # </details>
 #
@@ -528,7 +528,9 @@ axes.set_ylim(0, 0.7)
 plt.show()
 
 # %% [markdown]
-# From six words to twelve the share is nearly level (at three it is higher, in each seed). Beyond, attention is more diffuse, on what each model itself wrote; and BLEU is low.
+# From six words to twelve the share is nearly level (at three it is higher in each seed, though the ranges touch). In nats
+# it rises, for the largest possible grows. From 18 words on the share is higher than at twelve, with ranges
+# apart (at 15 no difference is seen), on what each model itself wrote; and BLEU is low.
 #
 # ## Attention dropout
 #
@@ -577,11 +579,13 @@ def beside(runs):
 
 
 heads = ("of three seeds", "dropout 0%", "dropout 30%", "ranges")
-note = f"Copying the nearest of these training pairs: BLEU {stored['few_rules']['copy']:.1f}"
+note = f"Copying the nearest of these training pairs: BLEU {stored['few_rules']['copy']:.1f}. "
+note += f"Learning rate {stored['card']['lr'].rpartition(' ')[2]}, chosen by hand"
 title = "With dropped weights and without"
 display(ResultTable(heads, beside(stored["dropout"]), title, note))
 title = f"After {long['card']['updates'] // 2:,} updates: the best of ten validations"
-ResultTable(heads, beside(long["dropout"]), title)
+note = f"At the same rate. To repeat: {long['card']['command']}"
+ResultTable(heads, beside(long["dropout"]), title, note)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -592,7 +596,7 @@ ResultTable(heads, beside(long["dropout"]), title)
 # fit their own training pairs less, so having learned less could alone be the reason. (There the ranges of
 # the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates,
 # poorer fit cannot be the reason: both kinds know the training pairs by heart, with perplexities near 1 on
-# 300 of them. Yet with dropout they are further behind than before, and still spread their attention more.
+# 300 of them. Yet with dropout they are further behind than before, and still spread their attention more (on words of their own that are worse, which may spread it too).
 #
 # Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one learning rate, one rate
 # of dropout. Neither
@@ -617,7 +621,7 @@ rows = [
 ]
 copied = (rules["copy"], *stored["test_rules"].values())
 rows.append(("copy the nearest", *(f"{score:.1f}" for score in copied)))
-note = f"BLEU: {stored['card']['signature']}"
+note = f"Test sentences: {stored['card']['test_sentences']}. BLEU: {stored['card']['signature']}"
 ResultTable(("model", *heads), rows, "BLEU, three seeds; the copyist has none", note)
 
 # %% [markdown]
