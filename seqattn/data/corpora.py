@@ -28,6 +28,14 @@ LENGTHS, EACH = range(3, 31, 3), 100
 REASONS = 1_200
 
 
+# Which corpora read an option that not all of them read.
+READ_BY = {
+    **dict.fromkeys(("train", "valid", "test", "encoding"), ("files",)),
+    "pairs": ("toy",),
+    "seed": ("toy", "files"),
+}
+
+
 @dataclass(frozen=True)
 class CorpusConfig:
     """A corpus as a few plain values: what a run stores, so that it can be read again.
@@ -49,12 +57,12 @@ class CorpusConfig:
     pairs : int
         With "toy": number of training pairs.
     seed : int
-        Of the toy corpus, and of what is held out.
+        Of the toy corpus, and of what is held out of files.
 
     Raises
     ------
     CorpusError
-        If there is no such corpus, an option is of the wrong kind, or ``pairs`` has no effect.
+        If there is no such corpus, an option is of the wrong kind, or an option has no effect.
     """
 
     name: str = "toy"
@@ -81,14 +89,17 @@ class CorpusConfig:
             right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
             if not right or (option == "pairs" and value < 1):
                 raise CorpusError(f"{option} is {value!r}; expected {wanted}")
-        if self.name != "toy" and self.pairs != type(self).pairs:
-            raise CorpusError(
-                f"pairs={self.pairs} has no effect with {self.name!r}; it is for 'toy'"
-            )
         for split in ("train", "valid", "test"):
             if not isinstance(getattr(self, split), tuple):
                 raise CorpusError(
                     f"{split} is {getattr(self, split)!r}; expected a tuple of one or two paths"
+                )
+        for option, users in READ_BY.items():
+            value = getattr(self, option)
+            if self.name not in users and value != getattr(type(self), option):
+                meant = " and ".join(map(repr, users))
+                raise CorpusError(
+                    f"{option}={value!r} has no effect with {self.name!r}; it is for {meant}"
                 )
         if self.name == "toy" and {self.source, self.target} != {"en", "fr"}:
             raise CorpusError(
@@ -106,8 +117,9 @@ class CorpusConfig:
         plain: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
         }
-        if plain.get("name", cls.name) != "toy":
-            plain.pop("pairs", None)
+        for option, users in READ_BY.items():
+            if plain.get("name", cls.name) not in users:
+                plain.pop(option, None)
         return cls(**plain)
 
     @property

@@ -79,8 +79,9 @@ class TrainingConfig(Settings):
     patience : int, optional
         Stop after this many validations without a better BLEU.
     average : int
-        At the end, average the weights of this many validations, those with the best BLEU; the
-        average is kept unless BLEU and perplexity both say that the best is better. 0 for none.
+        At the end, average the weights of this many validations, 2 or more, those with the best
+        BLEU; the average is kept unless BLEU and perplexity both say that the best is better. 0 for
+        none.
     log_every : int
         Updates between two lines of the log.
     save_minutes : float
@@ -122,6 +123,8 @@ class TrainingConfig(Settings):
         super().__post_init__()
         if self.steps is None and self.epochs is None and self.minutes is None:
             raise ValueError("no budget; expected steps, epochs or minutes, above 0")
+        if self.average == 1:
+            raise ValueError("average is 1; expected 0, or 2 or more: one alone is no average")
         if self.sampling is not None:
             self._check_constant()
 

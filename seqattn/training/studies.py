@@ -15,6 +15,7 @@ from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.evaluation import evaluate
 from seqattn.models import ModelConfig
 from seqattn.process import available_cores, peak_memory, prepare_process
+from seqattn.settings import check_whole
 from seqattn.training.config import TrainingConfig
 from seqattn.training.start import new_run
 from seqattn.translator import Translator
@@ -124,7 +125,7 @@ def run_trials(
     Raises
     ------
     ValueError
-        If the split is neither.
+        If the split is neither, or ``at_once`` no whole number of at least 1.
     RuntimeError
         If a training ended with an error: the message names it; its process prints the whole.
 
@@ -143,6 +144,7 @@ def run_trials(
         raise ValueError(f"split is {split!r}; expected 'valid' or 'test'")
     if at_once is None:
         at_once = available_cores() if device == "cpu" else 1
+    check_whole("at_once", at_once, least=1)
     threads = max(available_cores() // at_once, 1)
     jobs = [
         _Job(Path(folder) / f"{name}-{seed}", corpus, config, replace(training, seed=seed),

@@ -218,6 +218,12 @@ def test_the_toy_corpus_has_a_test_by_length(drawn, monkeypatch):
         ({"encoding": None}, "encoding is None; expected the name of an encoding"),
         ({"name": "files", "train": "data.tsv"}, "train is 'data.tsv'; expected a tuple of one or"),
         (
+            {"name": "multi30k", "seed": 1},
+            "seed=1 has no effect with 'multi30k'; it is for 'toy' and 'files'",
+        ),
+        ({"valid": ("x.tsv",)}, r"valid=\('x.tsv',\) has no effect with 'toy'; it is for 'files'"),
+        ({"encoding": "latin-1"}, "encoding='latin-1' has no effect with 'toy'"),
+        (
             {"name": "multi30k", "pairs": 10},
             "pairs=10 has no effect with 'multi30k'; it is for 'toy'",
         ),

@@ -87,6 +87,7 @@ def test_the_first_budget_that_is_used_up_ends_the_run():
             {"steps": 1, "sampling_constant": 0.9},
             "sampling_constant=0.9 has no effect with sampling=None; it is for sampling='linear'",
         ),
+        ({"steps": 1, "average": 1}, "average is 1; expected 0, or 2 or more"),
         ({"minutes": 1, "sampling": "linear"}, "sampling_constant is None"),
         ({"minutes": 1, "sampling": "linear", "sampling_constant": 2.0}, "between 0 and 1"),
         ({"minutes": 1, "sampling": "inverse_sigmoid", "sampling_constant": 0.5}, "1 or more"),
