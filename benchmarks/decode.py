@@ -108,7 +108,8 @@ def main() -> None:
             speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
             parts[title] = report(speeds, base)
     if arguments.book:
-        write_standings("decoding", parts, "python -m benchmarks.decode --joeynmt PYTHON --book")
+        how = "python -m benchmarks.decode --joeynmt PYTHON --book"
+        write_standings("decoding", parts, how, arguments)
 
 
 if __name__ == "__main__":

@@ -253,7 +253,7 @@ def main() -> None:
     print(f"PyTorch {torch.__version__}, {arguments.corpus}, {arguments.rounds} rounds")
     parts = hold(arguments)
     if arguments.book:
-        write_standings("gains", parts, "python -m benchmarks.gains --book")
+        write_standings("gains", parts, "python -m benchmarks.gains --book", arguments)
 
 
 if __name__ == "__main__":

@@ -214,10 +214,15 @@ def report(
 
 
 def write_standings(
-    name: str, parts: Mapping[str, Sequence[Standing]], how: str, unit: str = "tokens/s"
+    name: str,
+    parts: Mapping[str, Sequence[Standing]],
+    how: str,
+    arguments: argparse.Namespace,
+    unit: str = "tokens/s",
 ) -> None:
-    """Put one table for each part on the book's page of benchmarks."""
-    write_lines(name, standing_lines(parts, unit), how)
+    """Put one table for each part on the book's page of benchmarks, and say how long each had."""
+    turns = f"Each had {arguments.rounds} rounds of {arguments.seconds:g} s, in turns."
+    write_lines(name, [*standing_lines(parts, unit), "", turns], how)
 
 
 def standing_lines(parts: Mapping[str, Sequence[Standing]], unit: str = "tokens/s") -> list[str]:

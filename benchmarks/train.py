@@ -203,7 +203,8 @@ def main() -> None:
         )
     parts = hold(arguments)
     if arguments.book:
-        write_standings("training", parts, "python -m benchmarks.train --joeynmt PYTHON --book")
+        how = "python -m benchmarks.train --joeynmt PYTHON --book"
+        write_standings("training", parts, how, arguments)
 
 
 if __name__ == "__main__":

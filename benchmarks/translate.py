@@ -130,7 +130,7 @@ def main() -> None:
             ]
     if arguments.book:
         how = "python -m benchmarks.translate RUN --joeynmt PYTHON --book"
-        write_standings("translation", parts, how, unit="sentences/s")
+        write_standings("translation", parts, how, arguments, unit="sentences/s")
 
 
 if __name__ == "__main__":
