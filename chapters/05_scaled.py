@@ -439,7 +439,7 @@ for seed in range(5):
         answers = ((x @ A.T) @ (x @ B.T).T).argmax(-1)
         cut[k].append((answers == following).sum().item())
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and below it the whole map. The cut one is paler in places. At rank 4 every row has its largest weight where the whole map has it."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and below it the whole map. The cut one is paler in places. At rank 4 seven of nine rows have their largest weight where the whole map has it."}}
 for k, counts in cut.items():
     print(f"cut to rank {k:2d}: right of 12, five seeds: {counts}")
 U_1, V_1 = truncate_rank(TINY.W, 1)
@@ -473,7 +473,7 @@ rows = [
 heads = ("caption", "rows", "rank 1", "rank 2", "rank 4", "rank 4, random scores")
 note = (
     "random scores: mean of 100 draws. A weight stored as 0.0000 counts as 0.00005; with "
-    "another such floor the columns of ranks 1 and 2 change, and that of rank 4 a little"
+    "another such floor some counts change, those of rank 4 by one at most"
 )
 display(ResultTable(heads, rows, "Rows whose largest weight stays", note))
 
@@ -490,7 +490,7 @@ plt.show()
 # %% [markdown]
 # A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
 # dimensions would have been enough, but nothing asked training for two, and it began from a random matrix of full rank with large entries. **Trained thin and cut
-# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place, and more than random scores keep on average. (These maps are from a model that was stopped early;
+# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place, and more than random scores keep on average. (These maps are of one model;
 # *{{ first["source"] }}* became *{{ first["text"] }}*)
 #
 # What becomes of the translations? A general score with a matrix of 64 × 64 was trained on the toy

@@ -156,8 +156,8 @@ plt.show()
 # at which state asks, and at what the update reads.
 #
 # Below the figure is the same order of events on a sentence that somebody wrote: the German caption of
-# [chapter 3](03_additive.ipynb), whose translator has Bahdanau's decoder. Its translation is wrong; the reference
-# is *A man cooking food on the stove.* But its steps can be read.
+# [chapter 3](03_additive.ipynb), whose translator has Bahdanau's decoder. It wrote
+# *A man preparing food on the stove.*
 
 # %% tags=["hide-input"]
 Unrolled(
@@ -167,7 +167,7 @@ Unrolled(
     title="One step in two orders",
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The rows of is and taking are strongest at bereitet, that of man at Mann, those of picture and camera at Herd and Essen."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The rows of preparing and food are strongest at bereitet, that of man at Mann, that of stove at Herd."}}
 caption = measured("captions")["captions"][0]
 weights, read = torch.tensor(caption["weights"]), caption["source_tokens"]
 wrote, rows = ["<bos>", *(piece.strip("▁") for piece in caption["tokens"])], []
@@ -183,8 +183,9 @@ heads = ("step", "last word read", "looks most at", "then reads", "says")
 ResultTable(heads, rows, "A real caption, step by step")
 
 # %% [markdown]
-# Follow step 4. When the decoder looks at *bereitet* for *taking*, the last word that it has read is *man*.
-# Only then does it read *is*. Luong's decoder would read *is* first, and look afterwards.
+# Follow step 4. When the decoder looks at *bereitet* for *food*, the last word that it has read is *man*.
+# Only then does it read *preparing*. Luong's decoder would read *preparing* first, and look afterwards. (Is that why
+# two rows look at *bereitet*? One map cannot tell.)
 #
 # ### By hand
 #

@@ -347,10 +347,10 @@ print(f"shifted by {by:+d}", rates)
 # model finds no single word, it is **diffuse**. Do not choose your examples by eye; let a rule choose. Here:
 # the cat, which you know; then, of the test sentences of 6 to 9 words whose links are nearly right, the one
 # that fits the diagonal least; then the one with the highest mean normalised entropy. The fourth map is that
-# of a German caption, from [chapter 3](03_additive.ipynb)'s small translator. Nobody has drawn its gold links.
+# of a German caption, from [chapter 3](03_additive.ipynb)'s translator. Nobody has drawn its gold links.
 
 
-# %% mystnb={"image": {"alt": "Four attention maps, the first three with gold links boxed. Monotone: the cat, strong cells along the diagonal. Reordered: strong cells that jump away from the diagonal. Diffuse: pale rows with weight on many words. A real caption: man and is have one strong cell each, the row of A and most later rows are spread out."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Four attention maps, the first three with gold links boxed. Monotone: the cat, strong cells along the diagonal. Reordered: strong cells that jump away from the diagonal. Diffuse: pale rows with weight on many words. A real caption: man, preparing and stove have one strong cell each, most other rows are spread out."}} tags=["hide-input"]
 def off_diagonal(p):
     n, m = len(tokenize(p.target, "fr")), len(tokenize(p.source, "en"))
     rule = {((2 * t + 1) * m // (2 * n), t) for t in range(n)}
@@ -395,9 +395,9 @@ wide = dict(zip(caption["tokens"], effective_positions(real[None])[0].tolist()))
 # All four have **one colour scale, from 0 to 1**. Let the scale follow the data, and a map whose weights
 # lie between 0.099 and 0.101 gets the full contrast of a sharp one: you would read noise.
 #
-# In the caption, *taking a picture* is wrong: the man is cooking. But its widest row, with
-# {{ f"{wide['▁A']:.1f}" }} effective positions, wrote *A*, which is right. Of the wrong words *picture* has
-# {{ f"{wide['▁picture']:.1f}" }}. One sentence decides nothing; below, many are counted.
+# In the caption, *A man preparing food on the stove*, every word is right. Its widest row, with
+# {{ f"{wide['▁on']:.1f}" }} effective positions, wrote *on*, and its narrowest, with
+# {{ f"{wide['▁stove']:.1f}" }}, *stove*. One sentence decides nothing; below, many are counted.
 #
 # ## How spread out, honestly
 #

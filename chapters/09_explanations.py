@@ -201,20 +201,20 @@ for p in FIVE:
         with replace_weights(translator.model, change):
             print(f"  {name:9s}", translator.translate([p.source])[0].text)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The rows of picture and camera look alike: both have most of their weight on Herd and Essen."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The rows of preparing and food look alike: both have most of their weight on bereitet."}}
 caption = measured("captions")["captions"][0]
 weights, written = torch.tensor(caption["weights"]), caption["tokens"]
-picture, camera = (weights[written.index(word)] for word in ("▁picture", "▁camera"))
-apart = jensen_shannon(picture, camera).item()
+preparing, food = (weights[written.index(word)] for word in ("▁preparing", "▁food"))
+apart = jensen_shannon(preparing, food).item()
 print(caption["source"], "->", caption["text"])
-print(f"rows of picture and camera: {apart:.2f} nats apart")
+print(f"rows of preparing and food: {apart:.2f} nats apart")
 figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
 plot_attention(weights, caption["source_tokens"], written, ax=ax, annotate=False)
 plt.show()
 
 # %% [markdown]
-# In the caption's map, *picture* and *camera* come from nearly the same look, {{ f"{apart:.2f}" }} nats apart by
-# {eq}`eq-jsd` below. They are two words all the same. What else differed, the decoder's state and the last
+# In the caption's map, *preparing* and *food* come from nearly the same look, {{ f"{apart:.2f}" }} nats apart by
+# {eq}`eq-jsd` below. They are two words all the same, and both are right. What else differed, the decoder's state and the last
 # word, the map does not show. And a stored map allows no intervention: for that you need the model.
 #
 # ## A task whose reason is known

@@ -531,7 +531,7 @@ plt.show()
 # 3](03_additive.ipynb)). For each caption you get the row that looks most at the verb's first part, and for
 # one caption the whole map.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. The row of looking is darkest at halten; its square at auf is light."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. The row of holding is darkest at halten, and the row of on at auf."}}
 rows = []
 for heads, runs in stored["compared"].items():
     cells = [
@@ -576,8 +576,9 @@ experiment_card(stored["card"])
 # size we saw no need for several heads, and no proof that there is none.
 #
 # The captions decide nothing. The row that looks most at a verb's first part gives the second part
-# {{ f"{max(b for _, b in parts):.2f}" }} at most. But this model got all five verbs wrong, so its rows cannot
-# tell whether one row is enough. Nor do rows tell what a state knows: the encoder reads in both directions, so
+# {{ f"{max(b for _, b in parts):.2f}" }} at most. Four of the verbs are right all the same. The fifth, *halten … auf*,
+# came out as *are holding on*, a row for each half, and wrong. So one row was enough where it went well; whether two
+# looks at once would have saved the other, these maps cannot tell. Nor do rows tell what a state knows: the encoder reads in both directions, so
 # the state at *bereitet* may know about *zu* already.
 
 # %% [markdown]

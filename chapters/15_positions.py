@@ -347,11 +347,11 @@ for i, pair in enumerate(FIVE):
 # </details>
 #
 # And here is a sentence that a person wrote: a German caption of Multi30k, translated by the model of
-# [chapter 3](03_additive.ipynb) (it was stopped early, and the translation is wrong). Nobody told that model
+# [chapter 3](03_additive.ipynb). Nobody told that model
 # a position: it reads with a recurrence, from both ends, and the order is in its states. How far from the
 # diagonal does it look?
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The first rows look along the diagonal, the later ones spread over the end of the caption."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The first row looks at the end of the caption, the others along the diagonal or near it."}}
 caption = measured("captions")["captions"][0]
 weights = torch.tensor(caption["weights"])
 rows, places = (torch.arange(n) for n in weights.shape)

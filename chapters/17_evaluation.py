@@ -163,7 +163,7 @@ ResultTable(
 # ### One reference, many good translations
 #
 # Here is a real caption from Multi30k, which [chapter 3](03_additive.ipynb) shows with its map: *Ein Mann
-# bereitet am Herd Essen zu.* Its reference is *A man cooking food on the stove.* The table has what a small
+# bereitet am Herd Essen zu.* Its reference is *A man cooking food on the stove.* The table has what a
 # translator wrote, and a free translation of our own, made for this table:
 
 # %%
@@ -176,8 +176,8 @@ for text in (caption["text"], "A man makes a meal on his cooker."):
 ResultTable(("written", "BLEU", "chrF"), rows, "One sentence, scored by itself")
 
 # %% [markdown]
-# The first says something other than the German, the second says it well, and their scores are nearly the
-# same. The score of one sentence says little, and a single reference knows a single way to say it. With
+# Both say what the German says. The first shares all its words but one with the reference, the second only
+# *A*, *man* and *on*; so the first scores several times as high, by BLEU and by chrF. The score of one sentence says little, and a single reference knows a single way to say it. With
 # several references, an n-gram counts if any of them has it; the first question of [the
 # exercise](../exercises/17_evaluation.ipynb) gives the rules.
 #
