@@ -6,9 +6,7 @@ in the code that are there for an update's speed on a CPU alone:
 - dropout masks that a CPU draws four features at a time (``seqattn/dropout.py``);
 - memory that stays with the process (``seqattn/process.py``);
 - batches whose rows and source columns are multiples of a few (``seqattn/data/batches.py``);
-- an optimiser that updates each matrix in one pass (``seqattn/training/step.py``);
-- a look at a mask, or at a result, that saves passes where all is well
-  (``seqattn/attention/masks.py``).
+- an optimiser that updates each matrix in one pass (``seqattn/training/step.py``).
 
 What brings less than a tenth of an update to every model is to go. And they train as two processes
 that have half of the threads and of every batch each, and exchange gradients, as ``accelerate
@@ -44,7 +42,7 @@ from benchmarks.race import (
     write_standings,
 )
 from seqattn import dropout, process
-from seqattn.attention import Memory, core, masks
+from seqattn.attention import Memory
 from seqattn.data import Batches, Example, batches
 from seqattn.models import AttentionDecoder, Encoded, State, decoder
 from seqattn.models.decoder import stack_steps
@@ -53,7 +51,7 @@ from seqattn.training import read_preset
 
 AS_IT_IS, MASKS, MEMORY = "as it is", "with PyTorch's dropout", "with memory given back"
 SHAPES, ADAM = "with batches of any shape", "with PyTorch's usual AdamW"
-LOOKS, CASTS = "without a look at masks", "cast at each step"
+CASTS = "cast at each step"
 PROCESSES, PEER = "as two processes", "the second of two"
 PROJECTED = "with products out of the loop"
 RECURRENT, SMALL = ("bahdanau", "luong"), "transformer-tiny"
@@ -80,8 +78,6 @@ def take_out(part: str) -> None:
         torch.optim.AdamW = lambda *groups, **options: own_optimizer(  # type: ignore
             *groups, **{**options, "fused": False}
         )
-    elif part == LOOKS:
-        core.surely_all = masks.surely_all = lambda flags: False
     elif part == CASTS:
         decoder.ready_for_products = lambda x: x
 
@@ -155,7 +151,7 @@ def project(model: nn.Module) -> nn.Module:
 def hold(arguments: argparse.Namespace) -> dict[str, list[Standing]]:
     """Let each model train in turns with all, and without one."""
     parts = {}
-    all_parts = AS_IT_IS, MASKS, MEMORY, SHAPES, ADAM, LOOKS, PROCESSES, PROJECTED
+    all_parts = AS_IT_IS, MASKS, MEMORY, SHAPES, ADAM, PROCESSES, PROJECTED
     tables = {(model, "fp32"): all_parts for model in RECURRENT}
     tables[SMALL, "fp32"] = all_parts[:-1]
     tables |= {(model, "bf16"): (AS_IT_IS, CASTS, PROJECTED) for model in RECURRENT}

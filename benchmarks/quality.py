@@ -365,7 +365,7 @@ def copyist_table(copied: Values | None, groups: Sequence[Values]) -> list[str]:
     rows = [] if copied is None else [one for one in copied["rows"] if _way(one) in ways]
     if copied is None or not rows:
         return []
-    title = "**What has learned nothing: copying the translation of the nearest training caption**"
+    title = "**A copyist, which learns nothing: the translation of the nearest training caption**"
     heads = ["| direction | test set | captions | one word away | BLEU | BLEU, tokenized |"]
     heads += ["|---|---|---:|---:|---:|---:|"]
     lines = [
@@ -374,7 +374,11 @@ def copyist_table(copied: Values | None, groups: Sequence[Values]) -> list[str]:
         for one in rows
     ]
     card = copied["card"]
-    end = f"Scored on {card['date']} by `{card['command']}`, with the signatures above."
+    end = (
+        "Nearest: of the same length, with the most words equal in equal places. One word away: "
+        "some training caption differs in one word, or in none. Scored on "
+        f"{card['date']} by `{card['command']}`, with the signatures above."
+    )
     return [title, "", *heads, *lines, "", end, ""]
 
 

@@ -1037,7 +1037,7 @@ verb = weights[wrote.index("▁preparing")]
 halves = {half: verb[read.index(half)].item() for half in ("▁bereitet", "▁zu")}
 food = weights[wrote.index("▁food"), read.index("▁Essen")].item()
 
-# %% mystnb={"image": {"alt": "Attention maps of the other four captions. In the second, blond, woman and bar have one strong cell each. In the third, hard is strong at gleich and hats at farbigen, holding is strongest at halten and on at auf. In the fourth, whose German is cut into many pieces, the rows behind preparing have several pale cells each. In the fifth, prepares, stand, day and store have one strong cell each."}} tags=["hide-input", "hide-output", "hide-until-two-halves"]
+# %% mystnb={"image": {"alt": "Attention maps of the other four captions. In the second, blond, woman and bar have one strong cell each. In the third, hard is strong at gleich and hats at farbigen, holding is strongest at halten and on at auf. In the fourth, whose German is cut into many pieces, most rows below preparing have several pale cells; the first in has one strong cell at Er, and C one at C. In the fifth, prepares, stand, day and store have one strong cell each."}} tags=["hide-input", "hide-output", "hide-until-two-halves"]
 figure, axes = plt.subplots(2, 2, figsize=(8.8, 9.6), layout="constrained")
 for number, (ax, one) in enumerate(zip(axes.flat, real["captions"][1:]), start=2):
     plot_attention(*map_of(one), ax=ax, annotate=False, cbar=False)
@@ -1047,21 +1047,19 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Two of the five are right: the first, in other words than its reference, and the second. In the third, vests
-# of one colour became *hard hats*; the fourth breaks up at *Coffee-Shop* and *Erfrischung* (refreshment), which the
-# translator reads in many pieces; in the fifth, *business* became *store*.
+# Two of the five are right, the first and the second, not in the words of their references. In the third, vests
+# of the same colour became *hard hats*; the fourth breaks up at *Coffee-Shop* and *Erfrischung* (refreshment), read
+# in many pieces; in the fifth, *Tagesgeschäft*, the day's business, became *day store*: *Geschäft* is also a shop.
 #
-# Now look at the first map. *man* looks most at *Mann*, *preparing* at *bereitet* and *stove* at *Herd*. But *food*
-# looks most at *bereitet*, too, and gives *Essen*, the food, {{ f"{food:.2f}" }}. It is right all the same. In the third map
-# *hard* looks at *gleich*, the first piece of *gleichfarbigen* (of one colour): it looked there, and wrote
-# something else. **A right word need not look at its own source word, and a good look does not make a word right.**
+# In the first map *man* looks most at *Mann*, *preparing* at *bereitet* and *stove* at *Herd*. But *food*
+# looks most at *bereitet*, too, and gives *Essen*, the food, {{ f"{food:.2f}" }}. Yet it is right. In the third map
+# *hard* looks at *gleich*, the first piece of *gleichfarbigen* (of the same colour), and something else
+# was written. **A right word need not look at its own source word, and a good look does not make a word right.**
 #
-# The row of *preparing* gives {{ f"{halves['▁bereitet']:.2f}" }} to the first half of its verb and
-# {{ f"{halves['▁zu']:.2f}" }} to the second, and no row looks most at *zu*. That does not mean that *zu* was
-# not read: the state of *bereitet* has read the sentence from both ends. In the third caption *holding* looks
-# most at *halten*, and *on* at *auf*: a word for each half, and the verb is wrong (*sich aufhalten* is to be
-# somewhere). This is one run and five sentences; it shows what can happen, and measures nothing. The run is
-# seed 4 on [the page of training runs](training_runs.md).
+# The row of *preparing* gives {{ f"{halves['▁bereitet']:.2f}" }} to *bereitet* and
+# {{ f"{halves['▁zu']:.2f}" }} to *zu*; no row looks most at *zu*. It may have been read all the same, by the state of *bereitet*, from both ends; nor was it needed: *bereitet* alone is *prepares*, too. In all five maps the verb's row looks most at the first half. In the third *holding* looks
+# most at *halten*, and *on* at *auf*: a word for each half, and wrong (*sich aufhalten* is to
+# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (An unfinished one stood here before; the rule is older.)
 #
 # </details>
 

@@ -564,10 +564,11 @@ for ax, title, map_ in zip(
 plt.show()
 
 # %% [markdown]
-# The first translation, *{{ captions[0]["text"] }}*, is right in other words than its reference. For each
-# caption the places tell more than equal weights. More than the diagonal they tell of three, and of two a
+# The first translation is right, though not in the reference's words: *{{ captions[0]["text"] }}* For every
+# caption the places tell more than equal weights. For three they tell more than the diagonal does, for two a
 # little less. Part of a map, above all its beginning, can be told without any word, even where the score compares words: in each caption the first half of the rows overlaps more than the second. (Five captions, all of people; one model.)
-#
+
+# %% [markdown]
 # ## Where it breaks
 #
 # **Slicing to fit.** The dot score needs states of one size. A bidirectional encoder has larger ones. `keys[..., :d]` runs and throws away the backward half. Use the general score.

@@ -473,7 +473,7 @@ rows = [
 heads = ("caption", "rows", "rank 1", "rank 2", "rank 4", "rank 4, random scores")
 note = (
     "random scores: mean of 100 draws. A weight stored as 0.0000 counts as 0.00005; with "
-    "another such floor some counts change, those of rank 4 by one at most"
+    "0.0000001 instead some counts change, those of rank 4 by one at most"
 )
 display(ResultTable(heads, rows, "Rows whose largest weight stays", note))
 

@@ -184,8 +184,8 @@ ResultTable(heads, rows, "A real caption, step by step")
 
 # %% [markdown]
 # Follow step 4. When the decoder looks at *bereitet* for *food*, the last word that it has read is *man*.
-# Only then does it read *preparing*. Luong's decoder would read *preparing* first, and look afterwards. (Is that why
-# two rows look at *bereitet*? One map cannot tell.)
+# Only then does it read *preparing*. Luong's decoder would read *preparing* first, and look afterwards. (Does *food*
+# look at *bereitet* because *preparing* has not been read yet? One map cannot tell.)
 #
 # ### By hand
 #

@@ -536,11 +536,11 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 # ## The five sentences, and a real one
 #
 # The package's translator writes the book's five sentences by greedy search and by a beam of five like the
-# table's. Then a real caption, with the map of
-# [chapter 3](03_additive.ipynb)'s translator: greedy search, no penalty. The reference is *Three men in same colored vests are in the outdoors.* Would a coverage penalty have noticed that the vests are missing? The
+# table's. Then a real caption, the third of
+# [chapter 3](03_additive.ipynb)'s, taken because its vests are lost, with its map: greedy search, no penalty. The reference is *Three men in same colored vests are in the outdoors.* Would a coverage penalty have noticed that the vests are missing? The
 # last lines sum each column of the map and compute {eq}`eq-coverage-in-search`.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. Men, in, hard and hats have one strong cell each, at Männer, in, gleich and farbigen. Further down the rows are paler."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. Men, in, hard and hats have one strong cell each, at Männer, in, gleich and farbigen. Further down the rows are paler, but for the last, which looks at the end mark."}}
 english = [pair.source for pair in FIVE]
 by_greedy, by_beam = (translator.translate(english, beam=beam) for beam in (1, 5))
 for pair, one, other in zip(FIVE, by_greedy, by_beam):
@@ -561,11 +561,12 @@ plot_attention(weights, read, caption["tokens"], ax=ax, annotate=False)
 plt.show()
 
 # %% [markdown]
-# Hardly: *gleich* and *farbigen*, of one colour, have totals of about 1, and *Westen*, the vests, has
+# Hardly: *gleich* and *farbigen*, together "of the same colour", have totals of about 1, and *Westen*, the vests, has
 # {{ f"{totals[read.index('▁Westen')]:.2f}" }}. (Whether it changes
 # the choice was not tried.) Most of the penalty of {{ f"{coverage_penalty(totals,0.2).item():.2f}" }} nats comes
 # from the full stop and from words that are translated, *Drei* and *Freien*. The map shows where the model looked, not what became of it.
-#
+
+# %% [markdown]
 # ## My model repeats itself
 #
 # *le chat le chat le chat …* Do not begin with a penalty for repeating; first ask which part is ill. Stop at

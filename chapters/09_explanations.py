@@ -201,7 +201,7 @@ for p in FIVE:
         with replace_weights(translator.model, change):
             print(f"  {name:9s}", translator.translate([p.source])[0].text)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The rows of preparing and food look alike: both have most of their weight on bereitet."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The rows of preparing and food have most of their weight on bereitet."}}
 caption = measured("captions")["captions"][0]
 weights, written = torch.tensor(caption["weights"]), caption["tokens"]
 preparing, food = (weights[written.index(word)] for word in ("▁preparing", "▁food"))
@@ -213,9 +213,10 @@ plot_attention(weights, caption["source_tokens"], written, ax=ax, annotate=False
 plt.show()
 
 # %% [markdown]
-# In the caption's map, *preparing* and *food* come from nearly the same look, {{ f"{apart:.2f}" }} nats apart by
-# {eq}`eq-jsd` below. They are two words all the same, and both are right. What else differed, the decoder's state and the last
-# word, the map does not show. And a stored map allows no intervention: for that you need the model.
+# In the caption's map, *preparing* and *food* both give most of their weight to *bereitet*; they are {{ f"{apart:.2f}" }} nats
+# apart by {eq}`eq-jsd` below, where 0.69 is the most. They are two words all the same, and both are right. *Essen*, the
+# food, got {{ f"{preparing[5]:.2f}" }} and {{ f"{food[5]:.2f}" }}. Whether that made the difference, or the decoder's state, or the
+# last word, the map does not show. And a stored map allows no intervention: for that you need the model.
 #
 # ## A task whose reason is known
 #

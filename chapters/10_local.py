@@ -362,10 +362,11 @@ plot_attention(real_map, caption["source_tokens"], caption["tokens"])
 plt.show()
 
 # %% [markdown]
-# This model is global. Its map shows what a window of 2 would have taken: {{ f"{lost.mean():.0%}" }} of the weight on average, and
-# {{ f"{lost[0]:.0%}" }} in the first row. Most of that row's weight is on the full stop and the end mark, seven and
-# eight places off: a place to rest while the first word, *A*, is written.
-#
+# The model of [chapter 3](03_additive.ipynb) is global. Its map shows what a window of 2 would have cut off: {{ f"{lost.mean():.0%}" }} of the weight on average.
+# In the first row, which writes *A*, it is {{ f"{lost[0]:.0%}" }}: most of its weight is on the full stop and the end
+# mark, seven and eight places off, perhaps a place to rest. In each other row it is {{ f"{lost[1:].max():.0%}" }} at most: this caption keeps near the diagonal.
+
+# %% [markdown]
 # ## Where it helps, and where it fails
 #
 # Here are three tasks on letters. Each writes them in a code; what differs is the order.

@@ -338,12 +338,11 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - At 12 words, as in the training, nothing changes.
-# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck alone, too.) Still, most of what was
-#   missing is missing.
-# - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones are in one sentence, the one above, picked because it repeats most. There the penalty buys a longer translation, and the translator
-#   fills the room with one clause, said three times.
+# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck alone, too.) Most of what was missing is missing.
+# - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones are in the sentence above, picked for that. There the penalty buys length, filled
+#   with one clause, said three times.
 #
-# Why? The search's penalty dislikes words that were never looked at, and has nothing against looking twice. This translator's training had already asked for one look at each word; a model without that may gain more. And a
+# Why? The search's penalty dislikes words never looked at, and has nothing against looking twice. This translator's training had already asked for one look at each word; without that a model may gain more. And a
 # search can only choose among what the model offers.
 #
 # </details>
@@ -352,11 +351,11 @@ ResultTable(
 #
 # Which words did a translator pass over? Here are the book's five sentences by that translator, and for
 # each its source word with the least total weight. Then comes a German caption, translated by the model of
-# [chapter 3](03_additive.ipynb), which has no coverage: *{{ caption["source"] }}* It wrote:
+# [chapter 3](03_additive.ipynb), which has no coverage. It is the third of five, taken because words of it are lost: *{{ caption["source"] }}* It wrote:
 # *{{ caption["text"] }}*
 #
-# *Gleichfarbigen*, read in two pieces, is "of one colour"; the translation has nothing of it. Yet its pieces got
-# {{ f"{looked[3]:.2f}" }} and {{ f"{looked[4]:.2f}" }} in all, one look each. **Coverage counts looks. It does not say
+# *Gleichfarbigen*, read in two pieces, is "of the same colour". The translation has *hard hats* instead. Yet the two
+# pieces got {{ f"{looked[3]:.2f}" }} and {{ f"{looked[4]:.2f}" }} in all, about one look each. **Coverage counts looks. It does not say
 # that what was seen was understood.**
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Bars: the total weight that each token of the German caption got over all steps of its translation. Männer, gleich, farbigen and auf have about one each. The end mark has most, the full stop least."}}

@@ -366,6 +366,8 @@ plt.show()
 experiment_card(card)
 
 # %% [markdown]
+# About two fifths of that come from the first row alone.
+#
 # ## Which side needs them
 #
 # Source and target each have their positions. Now leave the waves out on one side, and train again from the

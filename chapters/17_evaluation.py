@@ -176,7 +176,7 @@ for text in (caption["text"], "A man makes a meal on his cooker."):
 ResultTable(("written", "BLEU", "chrF"), rows, "One sentence, scored by itself")
 
 # %% [markdown]
-# Both say what the German says. The first shares all its words but one with the reference, the second only
+# Both translate the German well. The first shares all its words but one with the reference, the second only
 # *A*, *man* and *on*; so the first scores several times as high, by BLEU and by chrF. The score of one sentence says little, and a single reference knows a single way to say it. With
 # several references, an n-gram counts if any of them has it; the first question of [the
 # exercise](../exercises/17_evaluation.ipynb) gives the rules.

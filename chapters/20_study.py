@@ -121,12 +121,12 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**, with attention instead of recurrence; and the **fixed vector** as a yardstick.
-# All get the same pairs, batches and updates, with three seeds each, and begin with the frequencies of the target's words as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation; one of Luong's trainings, on another day, took a third longer. Its MiB say how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
-# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector** as a yardstick.
+# All get the same pairs, batches and updates, with three seeds each, and begin with the words' frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation (one of Luong's trainings, on another day, took a third longer), its MiB how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
+# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word once.
 #
-# In the plot, a dot is a seed, the diamond their mean, and the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Of these models "ahead" and "behind" mean ranges apart: a hint where the gap is narrow. The sentences' luck is left out.
+# In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Here "ahead" and "behind" mean ranges apart: a hint where the gap is narrow.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -358,10 +358,9 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # %% [markdown]
 # <details><summary>What the second table shows</summary>
 #
-# By the means, "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
+# By the means "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
 # does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: after few updates at half the
-# rate, the general score leads under tanh by the means: once with ranges apart by a hair, once no difference is seen. After many, additive leads. (There, at the middle rate, the general score under tanh fits the training pairs least of all, so speed may be part of it.)
-# So the planned length of training may turn a comparison around. What counts most changes, too: at the two lower rates the readout after few updates, the score after many. (At the highest, no difference between the two is seen.)
+# rate, general leads under tanh by the means: once with ranges apart by a hair, once no difference is seen. After many, additive leads. (There, at the middle rate, general under tanh fits the training pairs least: it may be slower.) So the planned length may turn a comparison around. What counts most changes, too: at the two lower rates the readout after few updates, the score after many. (At the highest, no difference is seen.)
 #
 # </details>
 #
@@ -369,13 +368,12 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # In the first table's trainings "after" takes {{ f"{100 * min(fewer):.1f}" }} to
 # {{ f"{100 * max(fewer):.1f}" }} points off the mean alignment error rate, with ranges
-# apart in three of the four pairs. There the readout moves BLEU by more than the order does, and in the links no difference is seen in three of four pairs.
+# apart in three of the four pairs. There the readout moves BLEU most, and in the links no difference is seen in three of four pairs.
 #
 # </details>
 #
-# Two reasons come to mind for the effect of the order. $s_{t-1}$ has not read the word that
-# was just written, and $s_t$ has. And with "after" the output sees two contexts, one through its state. Which it is, this study does not say, nor why the additive score is ahead, nor whether
-# maxout owes its lead to the maximum, to the last word, or to features without a bound. Each training ended with its budget:
+# Two reasons come to mind for the effect of the order. $s_t$ has read the word that was just written,
+# $s_{t-1}$ has not. And with "after" the output sees two contexts, one through its state. Which it is, this study does not say, nor why additive is ahead, nor what maxout owes its lead to. Each training ended with its budget:
 # {{ f"{study['card']['epochs']:.1f}" }} or {{ f"{study['beyond']['card']['epochs'][-1]:.0f}" }} passes over the
 # pairs.
 
@@ -495,11 +493,10 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At *three* words the fixed vector is already far behind: it has learned little so far, at any length.
+# At *three* words the fixed vector is already far behind: it has learned little so far.
 # From six words to twelve both models lose points of BLEU, and the ranges overlap: no difference seen. But
 # the fixed vector has fewer points to lose. It keeps less than half of its score, attention keeps well over
-# half, and those ranges are apart. (Ranges of seeds, on 40 sentences of each length; and the two models stand
-# at such different heights that a share may not mean the same.) That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb),
+# half, and those ranges are apart. (40 sentences of each length; at such different heights a share may not mean the same.) That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb),
 # whose longer trainings test it.
 #
 # Beyond twelve, attention collapses as well. But there nearly every sentence has the joint *, and*, which
@@ -509,7 +506,7 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
 # {{ f"{grown['joined'][3]:.0%}" }}, so what length costs there is not measured apart from them.
 # Beyond twelve, length, number of joints and kind of joint change together, too: there the grammar appends
-# clause to clause, and sentences of different lengths often begin alike.
+# clauses, and sentences often begin alike.
 #
 # </details>
 #

@@ -28,7 +28,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from seqattn.attention.masks import expand_mask, forget_unseen, surely_all
+from seqattn.attention.masks import expand_mask, forget_unseen
 from seqattn.attention.scores import Score
 from seqattn.dropout import dropout
 
@@ -124,9 +124,7 @@ def masked_softmax(
     weights = _block(scores, mask).softmax(dim)
     if mask is None:
         return weights
-    possible = mask.any(-1, keepdim=True)
-    # Mostly there is something in every row, and a look saves two passes over the weights.
-    return weights if surely_all(possible) else weights.masked_fill(~possible, 0.0)
+    return weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
 def _block(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -216,11 +214,8 @@ def attend(
     tensor([[2., 2.]])
     """
     weights = masked_softmax(scores, mask, temperature=temperature)
-    context = weighted_sum(weights, values)
-    # Values are many and contexts few: what is not finite in the one shows in the other, as NaN.
-    if mask is not None and not surely_all(context.detach().sum().isfinite()):
-        context = weighted_sum(weights, forget_unseen(values, mask))
-    return AttentionOutput(context, weights)
+    # A weight of 0 does not remove what is not finite: 0 · ∞ is no number.
+    return AttentionOutput(weighted_sum(weights, forget_unseen(values, mask)), weights)
 
 
 class Memory(NamedTuple):

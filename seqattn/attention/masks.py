@@ -15,7 +15,6 @@ __all__ = [
     "forget_unseen",
     "may_look",
     "padding_mask",
-    "surely_all",
 ]
 
 
@@ -171,8 +170,8 @@ def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
     Returns
     -------
     (batch, keys, size)
-        Without what cannot be seen, and no gradient passes there. The tensor itself where all can
-        be seen, and also where the mask does not fit, which is refused where it is used.
+        Without what cannot be seen, and no gradient passes there. The tensor itself where there is
+        no mask, or one that does not fit, which is refused where it is used.
     """
     if mask is None or mask.dtype != torch.bool or x.dim() != 3:
         return x
@@ -182,7 +181,7 @@ def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
         seen = mask.any(1)
     elif mask.dim() == 2 and mask.shape[0] != batch:
         seen = mask.any(0, keepdim=True)
-    if tuple(seen.shape) not in ((batch, keys), (1, keys)) or surely_all(seen):
+    if tuple(seen.shape) not in ((batch, keys), (1, keys)):
         return x
     return x.masked_fill(~seen.unsqueeze(-1), 0.0)
 
@@ -196,13 +195,3 @@ def may_look(x: Tensor) -> bool:
     if torch.compiler.is_compiling():
         return False
     return not (x.is_cuda and torch.cuda.is_current_stream_capturing())
-
-
-def surely_all(flags: Tensor) -> bool:
-    """Say whether all flags are True, where asking is cheap and the answer may be acted on."""
-    if flags.device.type != "cpu" or torch.compiler.is_compiling() or torch.jit.is_tracing():
-        return False
-    try:
-        return bool(flags.all())
-    except RuntimeError:  # under vmap, which knows no answer that holds for all
-        return False
