@@ -15,8 +15,8 @@ from seqattn.specials import BOS, EOS, PAD
 
 __all__ = ["Batch", "Batches", "Example", "encode_pairs", "make_batch", "pad"]
 
-# Every new shape costs the CPU's matrix library time for a plan of its own. Batches have a multiple
-# of so many rows, and sources a multiple of so many columns.
+# Batches have a multiple of so many rows, and sources a multiple of so many columns: then there are
+# fewer shapes, for each of which a training on a GPU records an update.
 ROWS, COLUMNS = 8, 4
 
 

@@ -5,7 +5,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqattn.data import Batches, Example, TextPair, Vocabularies, encode_pairs
+from seqattn.data import (
+    Batches,
+    CorpusConfig,
+    Example,
+    TextPair,
+    Vocabularies,
+    encode_pairs,
+    read_split,
+)
+from seqattn.data import batches as rounding
+
+PAIRS = read_split(CorpusConfig(pairs=2_000), "train")
 
 lengths = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=120)
 
@@ -82,6 +93,18 @@ def test_ids_end_with_the_end_of_the_sentence():
     examples = encode_pairs(pairs, Vocabularies.learn(pairs, ("en", "fr")))
     assert [len(s) for s, _ in examples] == [3, 4]
     assert all(s[-1] == t[-1] == 2 and 2 not in s[:-1] + t[:-1] for s, t in examples)
+
+
+def test_with_columns_rounded_up_there_are_fewer_shapes(monkeypatch):
+    examples = encode_pairs(PAIRS, Vocabularies.learn(PAIRS, ("en", "fr")))
+
+    def shapes():
+        epoch = Batches(examples, tokens=256).epoch(0)
+        return {(tuple(batch.source.shape), batch.targets.shape[1]) for batch in epoch}
+
+    rounded = shapes()
+    monkeypatch.setattr(rounding, "COLUMNS", 1)
+    assert len(rounded) < 0.7 * len(shapes())
 
 
 def test_moving_a_batch_keeps_everything():
