@@ -195,7 +195,7 @@ plt.show()
 # fails.
 #
 # The last table's trainings are six times as long, each rate falling to its end. At its three
-# lower rates the additive models and the Transformer are still ahead of Luong's, and that of the fixed vector. At a
+# lower rates the additive models and the Transformer are ahead of Luong's, and that of the fixed vector. At a
 # quarter and at half of the contest's rate the Transformer is ahead of Bahdanau's model, at the contest's behind. Each at
 # its best rate, with worse ones on both sides: no difference seen. At twice the
 # contest's rate the fixed vector beats the Transformer and Luong's model. (All rates rose over 100 updates; a longer rise may save high ones.)
