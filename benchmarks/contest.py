@@ -30,6 +30,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
@@ -106,6 +107,11 @@ def scores(trial: Trial) -> dict:
         "parameters": trial.parameters,
         **{k: None if (v := trial.row()[k]) is None else round(v, 4) for k in names},
     }
+
+
+def finished(trial: Trial) -> str:
+    """Give the day on which a training ended."""
+    return str(date.fromtimestamp(Path(trial.folder, "cost.json").stat().st_mtime))
 
 
 def looking_often(steps: int) -> dict[str, int]:
@@ -251,6 +257,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--anew", action="store_true", help="with --long: also what is stored")
     parser.add_argument("--rates", action="store_true", help="renew the table of rates alone")
     options = parser.parse_args(arguments)
+    if options.anew and not options.long:
+        parser.error("--anew is for --long")
     study = Study("contest", options.work, options.result)
     prepare_process()
     torch.set_num_threads(1)
@@ -272,8 +280,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def long_contest(lr: float) -> list[dict]:
         steps = LONGER * options.steps
         found = trials(f"long-{lr}", MODELS, **looking_often(steps), lr=lr)
-        today = {"lr": lr, "date": str(date.today())}
-        return [{**scores(trial), **today, "curve": curve(trial)} for trial in found]
+        return [
+            {**scores(trial), "lr": lr, "date": finished(trial), "curve": curve(trial)}
+            for trial in found
+        ]
 
     def rates_card() -> dict:
         command = "python -m benchmarks.contest --rates"
@@ -292,7 +302,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         known = {} if options.anew else stored.get("long", {})
         if known and known["card"]["updates"] != LONGER * options.steps:
             known = {}
+        asked = set(itertools.product(MODELS, (1, 2, 3)))
         rows = {lr: [r for r in known.get("contest", []) if r["lr"] == lr] for lr in LONG_RATES}
+        rows = {
+            lr: of if {(row["model"], row["seed"]) for row in of} == asked else []
+            for lr, of in rows.items()
+        }
         dropout = known.get("dropout")
         stored["long"] = {
             "contest": [row for lr in LONG_RATES for row in rows[lr] or long_contest(lr)],

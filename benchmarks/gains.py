@@ -1,14 +1,15 @@
 """What each of the quicker ways brings to an update: ``python -m benchmarks.gains [--book]``.
 
 Three of our models train on the same pairs in 32 bits: as they are, and without one of the things
-in the code that are there for an update's speed on a CPU alone:
+in the code that are there for an update's speed on a CPU:
 
 - dropout masks that a CPU draws four features at a time (``seqattn/dropout.py``);
 - memory that stays with the process (``seqattn/process.py``);
 - batches whose rows and source columns are multiples of a few (``seqattn/data/batches.py``);
 - an optimiser that updates each matrix in one pass (``seqattn/training/step.py``).
 
-What brings less than a tenth of an update to every model is to go. And they train as two processes
+What brings less than a tenth of an update to every model is to go, unless there is another reason
+for it. And they train as two processes
 that have half of the threads and of every batch each, and exchange gradients, as ``accelerate
 launch`` lets them. The recurrent models also train, in 32 bits and in bfloat16, with every product
 taken out of the loop over the steps that can leave it, and in bfloat16 with what all steps read

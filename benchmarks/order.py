@@ -29,6 +29,7 @@ import json
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import torch
@@ -121,15 +122,16 @@ def measure_memory(cell: dict) -> dict:
     before = peak_memory("cpu")
     train_and_validate(cell)
     after = peak_memory("cpu")
-    if before is None or after is None:
-        raise SystemExit("this system does not tell how much memory a process has had")
+    assert before is not None
+    assert after is not None
     return {**cell, "memory": round(after - before, 1)}
 
 
 def in_own_process(work: Callable[[dict], dict], cell: dict) -> dict:
     """Do the work in a process that has done nothing else."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, (cell,))
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:  # which says so where a process dies
+        return pool.submit(work, cell).result()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -140,11 +142,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--memory", action="store_true", help="measure the memory alone")
     parser.add_argument("--rates", type=float, nargs="+", choices=RATES, help="only train at these")
     options = parser.parse_args(arguments)
+    if options.memory and (options.beyond or options.rates):
+        parser.error("--memory stands alone")
     study = Study("order", options.work, options.result)
     prepare_process()
     torch.set_num_threads(1)
     stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
     if options.memory:
+        if peak_memory("cpu") is None:
+            raise SystemExit("this system does not tell how much memory a process has had")
         train, vocabularies = read_corpus()
         epoch = len(Batches(encode_pairs(train, vocabularies), tokens=TOKENS))
         rows = [

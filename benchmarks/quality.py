@@ -375,8 +375,8 @@ def copyist_table(copied: Values | None, groups: Sequence[Values]) -> list[str]:
     ]
     card = copied["card"]
     end = (
-        "Nearest: of the same length, with the most words equal in equal places. One word away: "
-        "some training caption differs in one word, or in none. Scored on "
+        "Nearest: of the same length, with the most words in the same places. One word away: "
+        "some training caption of the same length differs in one word at most. Scored on "
         f"{card['date']} by `{card['command']}`, with the signatures above."
     )
     return [title, "", *heads, *lines, "", end, ""]

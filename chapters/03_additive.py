@@ -1047,19 +1047,19 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Two of the five are right, the first and the second, not in the words of their references. In the third, vests
+# Two of the five are right, the first and the second, though not in the references' words. In the third, vests
 # of the same colour became *hard hats*; the fourth breaks up at *Coffee-Shop* and *Erfrischung* (refreshment), read
 # in many pieces; in the fifth, *Tagesgeschäft*, the day's business, became *day store*: *Geschäft* is also a shop.
 #
 # In the first map *man* looks most at *Mann*, *preparing* at *bereitet* and *stove* at *Herd*. But *food*
 # looks most at *bereitet*, too, and gives *Essen*, the food, {{ f"{food:.2f}" }}. Yet it is right. In the third map
 # *hard* looks at *gleich*, the first piece of *gleichfarbigen* (of the same colour), and something else
-# was written. **A right word need not look at its own source word, and a good look does not make a word right.**
+# was written. **A right word need not look most at its own source word, and a good look does not make a word right.**
 #
 # The row of *preparing* gives {{ f"{halves['▁bereitet']:.2f}" }} to *bereitet* and
-# {{ f"{halves['▁zu']:.2f}" }} to *zu*; no row looks most at *zu*. It may have been read all the same, by the state of *bereitet*, from both ends; nor was it needed: *bereitet* alone is *prepares*, too. In all five maps the verb's row looks most at the first half. In the third *holding* looks
+# {{ f"{halves['▁zu']:.2f}" }} to *zu*; no row looks most at *zu*. The state of *bereitet* may have read it all the same. Nor may it have been needed: *bereitet* alone is *prepares*, too. In all five maps the verb's row looks most at the first half. In the third *holding* looks
 # most at *halten*, and *on* at *auf*: a word for each half, and wrong (*sich aufhalten* is to
-# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (An unfinished one stood here before; the rule is older.)
+# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (An unfinished run stood here before; the rule is older.)
 #
 # </details>
 

@@ -562,8 +562,7 @@ plt.show()
 
 # %% [markdown]
 # Hardly: *gleich* and *farbigen*, together "of the same colour", have totals of about 1, and *Westen*, the vests, has
-# {{ f"{totals[read.index('▁Westen')]:.2f}" }}. (Whether it changes
-# the choice was not tried.) Most of the penalty of {{ f"{coverage_penalty(totals,0.2).item():.2f}" }} nats comes
+# {{ f"{totals[read.index('▁Westen')]:.2f}" }}. (Whether the penalty changes the choice was not tried.) Most of the penalty of {{ f"{coverage_penalty(totals,0.2).item():.2f}" }} nats comes
 # from the full stop and from words that are translated, *Drei* and *Freien*. The map shows where the model looked, not what became of it.
 
 # %% [markdown]

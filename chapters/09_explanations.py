@@ -215,8 +215,8 @@ plt.show()
 # %% [markdown]
 # In the caption's map, *preparing* and *food* both give most of their weight to *bereitet*; they are {{ f"{apart:.2f}" }} nats
 # apart by {eq}`eq-jsd` below, where 0.69 is the most. They are two words all the same, and both are right. *Essen*, the
-# food, got {{ f"{preparing[5]:.2f}" }} and {{ f"{food[5]:.2f}" }}. Whether that made the difference, or the decoder's state, or the
-# last word, the map does not show. And a stored map allows no intervention: for that you need the model.
+# food, got {{ f"{preparing[5]:.2f}" }} and {{ f"{food[5]:.2f}" }}, *am* {{ f"{preparing[3]:.2f}" }} and {{ f"{food[3]:.2f}" }}. Whether that made the difference, or the decoder's
+# state, or the last word read, the map does not show. And a stored map allows no intervention: for that you need the model.
 #
 # ## A task whose reason is known
 #

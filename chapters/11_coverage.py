@@ -338,12 +338,11 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - At 12 words, as in the training, nothing changes.
-# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck alone, too.) Most of what was missing is missing.
+# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck alone, too.) Most of what was missing still is.
 # - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones are in the sentence above, picked for that. There the penalty buys length, filled
 #   with one clause, said three times.
 #
-# Why? The search's penalty dislikes words never looked at, and has nothing against looking twice. This translator's training had already asked for one look at each word; without that a model may gain more. And a
-# search can only choose among what the model offers.
+# Why? The penalty dislikes words never looked at, and has nothing against looking twice. This translator's training had asked for one look at each word; without that a model may gain more. A search can only choose among what the model offers.
 #
 # </details>
 #
@@ -354,7 +353,7 @@ ResultTable(
 # [chapter 3](03_additive.ipynb), which has no coverage. It is the third of five, taken because words of it are lost: *{{ caption["source"] }}* It wrote:
 # *{{ caption["text"] }}*
 #
-# *Gleichfarbigen*, read in two pieces, is "of the same colour". The translation has *hard hats* instead. Yet the two
+# *Gleichfarbigen*, read in two pieces, is "of the same colour". The translation has *hard hats* for vests of that kind. Yet the two
 # pieces got {{ f"{looked[3]:.2f}" }} and {{ f"{looked[4]:.2f}" }} in all, about one look each. **Coverage counts looks. It does not say
 # that what was seen was understood.**
 

@@ -160,7 +160,7 @@ vocabularies = pieces if FULL else whole
 # short sentences or few long ones. The encoder also **packs** its batch: it hands PyTorch the true lengths,
 # so that no state is computed from padding. The next cell compares the padding left among the targets
 # with that of random batches. (Among the sources more is left: the package rounds their width up to a
-# multiple of four, for the sake of a GPU.)
+# multiple of four, so that a GPU meets fewer shapes.)
 
 # %%
 examples = encode_pairs(

@@ -134,8 +134,7 @@ def bleu(hypotheses, references):
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
 # where $\beta = 2$, as sacrebleu has it, gives recall more weight (the paper reports 1 and 3). The first line of
-# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* have
-# learned nothing: they are what the copyist of [chapter 18](18_build.ipynb) makes of this translator's {{ f"{len(train):,}" }} training pairs. (No long sentence has a training sentence of its length; there the copyist looks among all.)
+# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* need no learning: they are what the copyist of [chapter 18](18_build.ipynb) makes of this translator's {{ f"{len(train):,}" }} training pairs. (No long sentence has a training sentence of its length; there the copyist looks among all.)
 
 # %%
 one = ["le chat noir dort sur le lit"], ["le chat blanc dort sur le lit"]
@@ -397,7 +396,7 @@ for name in texts:
         )
     )
 columns = ("search", "BLEU", "minus greedy, 95% of draws", "log-probability, mean")
-ResultTable(columns, rows, f"{len(some)} long sentences, one model")
+ResultTable(columns, rows, f"{len(some)} long sentences, one model and the copyist")
 
 # %% [markdown]
 # The third column comes from the **paired bootstrap** {cite:p}`koehn2004`: it draws the *sentences* again
@@ -498,11 +497,10 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. In each row with ten or more sentences they do so less often than the diagonal. This table cannot say whether wrong translations do so more
+# Maps of long sentences pass a word over more often. So does the diagonal, and in each row with ten or more sentences it does so more often than the maps. This table cannot say whether wrong translations do so more
 # than right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
 # for the state beside the word may have read it. So a word passed over is a hint, not a verdict. If
-# attention looked at the right word and a wrong word came out, look for the trouble behind the attention:
-# vocabulary, form, agreement. If it looked at no word in particular, look at the attention itself. Coverage
+# attention looked at the right word and a wrong one came out, look behind the attention: vocabulary, form, agreement. If it looked at none in particular, look at the attention. Coverage
 # in the score {eq}`eq-feels-coverage` is meant to prevent omission and repetition; in the loss
 # {eq}`eq-looks-again` it makes a second look cost. The score reads the sum of the old weights. The loss takes
 # the minimum of new and old weight, which is 0 for "once at each of two" and large for "twice at one word".

@@ -122,11 +122,11 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # ## Five models at one budget
 #
 # Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector** as a yardstick.
-# All get the same pairs, batches and updates, with three seeds each, and begin with the words' frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation (one of Luong's trainings, on another day, took a third longer), its MiB how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
+# All get the same pairs, batches and updates, with three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation (one of Luong's trainings, on another day, took a third longer), its MiB how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word once.
 #
-# In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Here "ahead" and "behind" mean ranges apart: a hint where the gap is narrow.
+# In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from lowest to highest dot. Three dots and three others of
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Of the contest's models "ahead" and "behind" mean ranges apart: a hint where the gap is narrow.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -172,7 +172,7 @@ for name in NAMES:
 copied = [f"{rules['copy']:.1f}"] * len(LONG_RATES)
 rows.append(("copy the nearest", *copied, "–", "–"))
 heads = ("BLEU at a learning rate of", *map(str, LONG_RATES))
-heads += tuple(f"{name}, of all" for name in COSTS.values())
+heads += tuple(f"{name}, all rates" for name in COSTS.values())
 title = f"After {long['card']['updates']:,} updates: lowest to highest of three seeds"
 last = sum(run["curve"][-1] == max(run["curve"]) for run in long["contest"])
 final = [run["curve"][-1] - run["curve"][-2] for run in long["contest"]]
@@ -194,18 +194,18 @@ plt.show()
 # the Transformer have their best at the contest's, the others at twice that, where the Transformer
 # fails.
 #
-# The last table's trainings are six times as long, each rate falling to its end. At its three
-# lower rates the additive models and the Transformer are ahead of Luong's, and that of the fixed vector. At a
-# quarter and at half of the contest's rate the Transformer is ahead of Bahdanau's model, at the contest's behind. Each at
-# its best rate, with worse ones on both sides: no difference seen. At twice the
-# contest's rate the fixed vector beats the Transformer and Luong's model. (All rates rose over 100 updates; a longer rise may save high ones.)
+# The last table's trainings are six times as long, each with a rate that falls to 0. At its three
+# lower rates the additive models and the Transformer are ahead of Luong's, which is ahead of the fixed vector. At a
+# quarter and at half of the contest's rate the Transformer is ahead of Bahdanau's model, at the contest's behind. Each at its own best rate, with worse ones on both sides,
+# no difference between these two is seen; then comes Luong's, then the fixed vector. At twice the
+# contest's rate the fixed vector is ahead of the Transformer and Luong's model. (All rates rose over 100 updates; slower may help.)
 #
-# Luong's row in the first table has hardly any entropy (on what each model wrote), alignment errors (on references) whose range overlaps Bahdanau's, and far less BLEU. So a model can have sharp attention and still translate much worse.
+# Luong's model has hardly any entropy (on what each model wrote), alignment errors (on references) whose range overlaps
+# Bahdanau's, and far less BLEU: sharp attention does not make a good translation.
 #
 # ### Your turn: run one, change one
 #
-# The next cell trains Bahdanau's model from seed 1, in half a minute of one core. Then change *one* setting;
-# guess first: up, down, or within the spread.
+# The next cell trains Bahdanau's model from seed 1, in half a minute of one core. Then change *one* setting; guess first.
 
 # %% tags=["nbval-ignore-output"]
 trials = run_trials(
@@ -270,8 +270,8 @@ for readout, score in product(FACTORS["readout"], FACTORS["score"]):
     rows.append((*row, spread(space, ".0f")))
 heads = ("readout", "score", "parameters", "asks before", "asks after", "ranges")
 heads += ("core s of six, without validation", "MiB of six*")
-note = "* Rise of the peak in one pass over the pairs and a validation, from the corpus on; "
-note += f"not comparable with the contest's. Measured by {study['memory']['card']['command']}"
+note = "* Rise of the peak beyond the corpus, in one pass over the pairs and a validation: no difference "
+note += f"seen; not comparable with the contest's. Measured by {study['memory']['card']['command']}"
 title = "Validation BLEU, lowest to highest of three seeds"
 ResultTable(heads, rows, title, note)
 
@@ -348,7 +348,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
 # four), and the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }}
 # points ahead of tanh ({{ apart["readout"] }} of four). Luong's model has the tanh readout and the general
-# score, too. In these trainings (not in all below) each costs more than "after" gains. (The contest's maxout is smaller, 48 features, not 80; its additive score larger, 96, not 64.) The tempting experiment above could
+# score, too. In these trainings (not in all below) each costs more than "after" gains. (The contest's maxout is smaller, 48 features, not 80; its additive score larger, $d_a = 96$, not 64.) The tempting experiment above could
 # have blamed the order for what the readout costs. By luck alone one pair in ten would be apart, if trainings that share a seed were independent; here there are
 # {{ sum(apart.values()) }} of twelve, and within each factor all four means point the same way. (The twelve pairs
 # share eight cells, so they are not twelve trials apart from each other. Nor does this study
@@ -360,8 +360,8 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # <details><summary>What the second table shows</summary>
 #
 # By the means "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
-# does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: after few updates at half the
-# rate, general leads under tanh by the means: once with ranges apart by a hair, once no difference is seen. After many, additive leads. (There, at the middle rate, general under tanh fits the training pairs least: it may be slower.) So the planned length may turn a comparison around. What counts most changes, too: at the two lower rates the readout after few updates, the score after many. (At the highest, no difference is seen.)
+# does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: under tanh, after few updates at half the rate, general leads by the means, once with ranges
+# apart by a hair, once with no difference seen. After many, additive leads. (There, at every rate, general under tanh also fits the training pairs least: it may not be done learning.) So the planned number of updates may turn a comparison around. What counts most changes, too: at the two lower rates the readout after few updates, the score after many. (At the highest, no difference between the two.)
 #
 # </details>
 #
@@ -369,7 +369,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # In the first table's trainings "after" takes {{ f"{100 * min(fewer):.1f}" }} to
 # {{ f"{100 * max(fewer):.1f}" }} points off the mean alignment error rate, with ranges
-# apart in three of the four pairs. There the readout moves BLEU most, and in the links no difference is seen in three of four pairs.
+# apart in three of the four pairs. There the readout moves BLEU most; its links differ in one of four pairs only.
 #
 # </details>
 #
@@ -381,7 +381,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # %% [markdown]
 # ## Do they look at the same words?
 #
-# Force the models of the first table, which are far from their best, to write the same reference translations, and compare their rows, word by
+# Force the contest's models of few updates, far from their best, to write the same reference translations, and compare their rows, word by
 # word. The **total variation distance** of two rows is the share of weight that lies elsewhere:
 #
 # $$ d_t = \tfrac12 \sum_i |\alpha_{ti} - \beta_{ti}| $$ (eq-weight-distance)
@@ -427,7 +427,7 @@ ResultTable(heads, rows, "The penalty, three seeds", note)
 #
 # ## Long sentences
 #
-# Now ask the question of [chapter 1](01_bottleneck.ipynb) about the models of the first table. The figure sets
+# Now ask the question of [chapter 1](01_bottleneck.ipynb) about these models of the contest. The figure sets
 # the fixed vector beside Bahdanau's attention on new sentences of 3, 6, … 30 English tokens. Training had
 # none above twelve. The sentences were drawn for this figure and are neither validation nor test pairs.
 # Answer the figure's question, then move the slider and read.
@@ -506,8 +506,7 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason.) From
 # 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
 # {{ f"{grown['joined'][3]:.0%}" }}, so what length costs there is not measured apart from them.
-# Beyond twelve, length, number of joints and kind of joint change together, too: there the grammar appends
-# clauses, and sentences often begin alike.
+# Beyond twelve, length, number of joints and kind of joint change together, too: there the grammar appends clauses.
 #
 # </details>
 #
@@ -526,9 +525,9 @@ axes.set_ylim(0, 0.7)
 plt.show()
 
 # %% [markdown]
-# From six words to twelve the share is nearly level (at three it is higher in each seed, though the ranges touch). In nats
-# it rises, for the largest possible grows. From 18 words on the share is higher than at twelve, with ranges
-# apart (at 15 no difference is seen), on what each model itself wrote; and BLEU is low.
+# From six words to twelve the share is nearly level (at three, and again at 15, it is higher in each seed,
+# though the ranges overlap). In nats the entropy rises, for the largest possible grows. From 18 words on the share is
+# higher than at twelve, with ranges apart, on what each model itself wrote; and BLEU is low.
 #
 # ## Attention dropout
 #
@@ -594,7 +593,7 @@ ResultTable(heads, beside(long["dropout"]), title, note)
 # fit their own training pairs less, so having learned less could alone be the reason. (There the ranges of
 # the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates,
 # poorer fit cannot be the reason: both kinds know the training pairs by heart, with perplexities near 1 on
-# 300 of them. Yet with dropout they are further behind than before, and still spread their attention more (on words of their own that are worse, which may spread it too).
+# 300 of them. Yet with dropout they are further behind than before, and still spread their attention more (over their own, worse translations, which may spread it too).
 #
 # Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one learning rate, one rate
 # of dropout. Neither

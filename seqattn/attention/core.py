@@ -10,9 +10,8 @@ steps after the score are :func:`masked_softmax` and :func:`weighted_sum`.
   its several heads. The memory was made ready once, by ``remember``, which sets unseen keys and
   values to 0 *beforehand*; in training, weights are dropped.
 - No model calls :func:`attend`: it is the same as one function, for scores that are at hand
-  already, as in the chapters and in tests. It has seen no keys and no values before, so it looks
-  *afterwards* whether something that is not finite came through, and only then sets unseen values
-  to 0.
+  already, as in the chapters and in tests. It has seen no values before, so it sets unseen
+  ones to 0 itself.
 
 Mechanisms with an idea of their own come to :func:`masked_softmax` and :func:`weighted_sum`, too:
 several heads and a window call them, coverage and a hard choice hold an :class:`Attention` that

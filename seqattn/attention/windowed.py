@@ -40,7 +40,7 @@ def window_mask(size: int, window: int, device: torch.device | None = None) -> P
     Raises
     ------
     ValueError
-        If the window is negative.
+        If the window is negative or no whole number.
 
     References
     ----------

@@ -1,7 +1,8 @@
 """How to train, as a few plain values: what a run stores, so that it can be taken up again."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from seqattn.models import ModelConfig
 from seqattn.models.config import ANY_ATTENTION
@@ -118,6 +119,13 @@ class TrainingConfig(Settings):
     log_every: Count = 50
     save_minutes: PositiveOr0 = 5.0
     tensorboard: bool = False
+
+    @classmethod
+    def from_stored(cls, values: Mapping[str, Any]) -> "TrainingConfig":
+        """As of all settings; an average of one, which was once let through, becomes none."""
+        return super().from_stored(
+            {**values, "average": 0} if values.get("average") == 1 else values
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

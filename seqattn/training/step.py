@@ -192,7 +192,8 @@ def fit(
     steps, seconds : numbers, optional
         The budget, in updates or in time; at least one. Only ``steps`` repeats exactly.
     lr, schedule, warmup, smoothing, clip
-        As in :class:`~seqattn.training.config.TrainingConfig`.
+        As in :class:`~seqattn.training.config.TrainingConfig`; ``clip`` may be infinite here, for
+        no clipping.
     teacher_forcing : float, or callable
         Probability that a step reads the true last token; or a schedule, which gives it for the
         number of an update, from 1: see :func:`~seqattn.training.linear_decay`.
@@ -246,7 +247,7 @@ def fit(
     minutes = None if seconds is None else seconds / 60
     config = TrainingConfig(
         steps=steps, minutes=minutes, lr=lr, schedule=schedule, warmup=warmup,  # type: ignore
-        smoothing=smoothing, clip=clip, guess=guess,
+        smoothing=smoothing, clip=1.0 if clip == math.inf else clip, guess=guess,
     )  # fmt: skip
     if guess:
         guess_frequencies(

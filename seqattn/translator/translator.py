@@ -1,5 +1,6 @@
 """A trained model with its vocabularies: text in, text and attention maps out."""
 
+import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -280,7 +281,7 @@ class Translator:
         check_whole("n", n, least=1)
         check_whole("seed", seed)
         check_sampling(temperature, top_k, top_p)
-        generator = torch.Generator(self.device).manual_seed(seed)
+        generator = torch.Generator(self.device).manual_seed(operator.index(seed))
 
         def search(source: Tensor, lengths: Tensor, max_len: Tensor) -> Hypotheses:
             rows = torch.arange(len(source), device=source.device).repeat_interleave(n)

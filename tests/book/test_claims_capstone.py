@@ -544,6 +544,8 @@ def test_chapter_3_found_the_ranges_of_the_penalty_apart():
 def test_the_contests_maxout_is_smaller_than_the_studys():
     model = build_model(contest.MODELS["Bahdanau"], 50, 50)
     assert model.decoder.readout.d_features == 48
+    assert model.decoder.attention.score.W_q.shape[0] == 96
+    assert order.D_ATTN == 64
     assert order.D_READOUT["maxout"] == 80
 
 

@@ -16,8 +16,6 @@ from seqattn.data import (
 )
 from seqattn.data import batches as rounding
 
-PAIRS = read_split(CorpusConfig(pairs=2_000), "train")
-
 lengths = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=120)
 
 
@@ -96,7 +94,8 @@ def test_ids_end_with_the_end_of_the_sentence():
 
 
 def test_with_columns_rounded_up_there_are_fewer_shapes(monkeypatch):
-    examples = encode_pairs(PAIRS, Vocabularies.learn(PAIRS, ("en", "fr")))
+    pairs = read_split(CorpusConfig(pairs=2_000), "train")
+    examples = encode_pairs(pairs, Vocabularies.learn(pairs, ("en", "fr")))
 
     def shapes():
         epoch = Batches(examples, tokens=256).epoch(0)

@@ -147,6 +147,7 @@ def test_a_renamed_setting_is_refused_with_its_new_name(unchecked):
     stored = asdict(TrainingConfig(steps=1, doubly_stochastic_penalty=0.1))
     stored["coverage_penalty"] = stored.pop("doubly_stochastic_penalty")
     assert TrainingConfig.from_stored(stored).doubly_stochastic_penalty == 0.1
+    assert TrainingConfig.from_stored({"steps": 1, "average": 1}) == TrainingConfig(steps=1)
 
 
 def test_what_an_earlier_version_let_through_still_loads():

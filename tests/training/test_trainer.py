@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import signal
 from pathlib import Path
 
@@ -188,7 +189,9 @@ def test_a_budget_of_nothing_is_refused_in_the_words_of_who_asked(uninterrupted,
         fit(model, batches)
     with pytest.raises(ValueError, match="seconds is 0; expected more than 0"):
         fit(model, batches, seconds=0)
-    for name, value in (("smoothing", 1.0), ("clip", 0.0), ("guess", "yes"), ("seed", 1.5)):
+    assert fit(model, batches, steps=1, clip=math.inf).steps == 1
+    wrong = {"smoothing": 1.0, "clip": 0.0, "guess": "yes", "seed": 1.5, "every": 0}
+    for name, value in wrong.items():
         with pytest.raises(ValueError, match=f"{name} is {value!r}; expected"):
             fit(model, batches, steps=1, **{name: value})
     with pytest.raises(ValueError, match="steps"):
