@@ -69,8 +69,14 @@ class AuthorsJudge(Judge):
     def _compute_mistakes(self, exercise: str, question: str) -> dict[str, dict]:
         task = self._task(exercise, question)
         tried = self._together(task, [w.code for w in task.question.wrong])
-        named = zip(task.question.wrong, tried, strict=True)
-        return {w.name: results for w, (_, results) in named if results is not None}
+        found = {}
+        for w, (code, results) in zip(task.question.wrong, tried, strict=True):
+            if results is None:  # its process ended with it, perhaps for what others had taken
+                outcome = self._run(task, {"0": code}, check=True)
+                results = by_answer(outcome).get("0") if outcome.ending == "done" else None
+            if results is not None:
+                found[w.name] = results
+        return found
 
     def _together(self, task: Task, codes: Sequence[str]) -> Iterator[tuple[str, dict | None]]:
         """Try answers, many in a process; give None with one that ends it.
