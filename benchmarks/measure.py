@@ -12,6 +12,8 @@ from pathlib import Path
 
 import torch
 
+from seqattn import process
+
 __all__ = [
     "Comparison",
     "compare",
@@ -146,15 +148,12 @@ def _per_call(work: Work) -> float:
 def _grown(work: Work) -> float:
     torch.set_num_threads(1)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # Linux: forget the peak so far
-    before = _peak()
+    before = process.peak_memory("cpu")
     work()
-    return (_peak() - before) / 1024
-
-
-def _peak() -> int:
-    """KiB that this process has had in memory at most."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0])
+    after = process.peak_memory("cpu")
+    assert before is not None
+    assert after is not None
+    return after - before
 
 
 def _machine() -> str:

@@ -348,8 +348,7 @@ ResultTable(
 #
 # ### Looked at, and not said
 #
-# Which words did a translator pass over? Here are the book's five sentences by that translator, and for
-# each its source word with the least total weight. Then comes a German caption, translated by the model of
+# Here are the book's five sentences by that translator, each with its source word of least total weight. Then comes a German caption, translated by the model of
 # [chapter 3](03_additive.ipynb), which has no coverage. It is the third of five, taken because words of it are lost: *{{ caption["source"] }}* It wrote:
 # *{{ caption["text"] }}*
 #
