@@ -4,37 +4,44 @@ Small models for the toy corpus, each trained from three seeds by
 :func:`seqattn.training.run_trials`:
 
 - the contest: five kinds of model at one number of updates;
-- the penalty: Bahdanau's model of the contest again, with a penalty on coverage;
 - dropout: Bahdanau's model on few pairs, with attention weights dropped and without;
 - rates: each model of the contest at four learning rates, from a seed of its own.
 
-Then the contest's models are looked into, on validation pairs and on sentences by length drawn for
-it: how far apart the maps of two trainings are, how much is left of a score as sentences grow, what
-a joint between clauses costs. Beside them stand rules that have learned nothing. All of this reads
-validation pairs, or pairs drawn for the study. Last, each model of the contest reads the test pairs
-once: all of them, and those that do not come from a training sentence by exchanging one word.
+Beside them stand rules that have learned nothing. All of this reads validation pairs, the rules
+also the test pairs, from which nothing is chosen. ``--rates`` renews what the rates have left, and
+no more.
 
-``--long`` asks what a longer training makes of it: the contest and dropout with six times the
-updates, the contest at four learning rates. Of each such training the best of ten validations
-counts. It joins what is stored, and trains only what is not: a rate that has its rows keeps them,
-unless ``--anew`` is said.
-``--rates`` renews what the rates have left, and no more.
+``--long`` asks what a longer training makes of it, and looks into what it made. With six times the
+updates it trains
 
-Writes ``seqattn/data/measured/contest.json`` for chapter 20. A training that is in
-``--work`` already is not repeated, so that the command can be stopped and taken up again.
+- the contest at four learning rates;
+- the penalty: Bahdanau's model again, with a penalty on coverage, at three of these rates;
+- dropout at three rates.
+
+Of each such training the best of ten validations counts. Of each model of the contest those at the
+rate with the best mean on validation are looked into, on validation pairs and on sentences by
+length drawn for it: how far apart the maps of two trainings are, how much is left of a score as
+sentences grow, what a joint between clauses costs. Last, they read the test pairs once: all of
+them, and those that do not come from a training sentence by exchanging one word.
+
+Writes ``seqattn/data/measured/contest.json`` for chapter 20; each of the two commands leaves what
+the other wrote. A training that is in ``--work`` already is not repeated, so that both can be
+stopped and taken up again.
 """
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from benchmarks.study import Study, study_parser
 from seqattn.data import (
@@ -49,7 +56,7 @@ from seqattn.data import (
 )
 from seqattn.evaluation import copy_nearest, evaluate, one_word_away, summarize_attention
 from seqattn.metrics import alignment_error_rate, corpus_bleu, weight_distance
-from seqattn.models import ModelConfig
+from seqattn.models import ModelConfig, guess_frequencies
 from seqattn.process import prepare_process
 from seqattn.training import TrainingConfig, Trial, run_trials
 from seqattn.translator import Translator
@@ -70,8 +77,9 @@ MODELS = {
 BUDGET = TrainingConfig(
     steps=700, batch_tokens=256, lr=0.007, warmup=100, smoothing=0.0, validate_every=700
 )
+SEEDS = (1, 2, 3)
 # Those with dropped weights, on few pairs, end after half of the updates.
-PENALTY, DROPPED, DROPOUT_LR = 0.1, (0.0, 0.3), 0.01
+PENALTY, DROPPED, DROPOUT_RATES = 0.1, (0.0, 0.3), (0.005, 0.01, 0.02)
 # The rate of the contest and others around it, and a seed that is none of the contest's.
 LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014, 0.028), 0
 LONG_RATES = (0.00175, *LEARNING_RATES[:3])
@@ -114,11 +122,6 @@ def finished(trial: Trial) -> str:
     return str(date.fromtimestamp(Path(trial.folder, "cost.json").stat().st_mtime))
 
 
-def looking_often(steps: int) -> dict[str, int]:
-    """Give the settings of a longer training: validations, of which the best counts."""
-    return {"steps": steps, "validate_every": max(steps // LOOKS, 1)}
-
-
 def curve(trial: Trial) -> list[float]:
     """Give the BLEU of each validation of a training."""
     records = RunFolder(trial.folder).records()
@@ -132,7 +135,17 @@ def copied_bleu(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> float:
 
 
 def rules(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> dict[str, float]:
-    """Score what has learned nothing: BLEU of a copyist, error rates of two ways to link words."""
+    """Score what reads no source, or learns nothing.
+
+    BLEU of a copyist; perplexity of the words' frequencies; alignment error rates of two ways to
+    link words; entropy of equal weights over the source, at the words of the references.
+    """
+    vocabularies = Vocabularies.learn(train, CORPUS.languages)
+    known, judged = encode_pairs(train, vocabularies), encode_pairs(pairs, vocabularies)
+    log_frequency = nn.Linear(1, len(vocabularies.target))
+    guess_frequencies(log_frequency, [target for _, target in known])
+    written = torch.tensor([token for _, target in judged for token in target])
+    equal = [math.log(len(source)) for source, target in judged for _ in target]
     gold = [pair.links or set() for pair in pairs]
     sides = [
         [len(tokenize(text, side)) for text, side in zip(pair[:2], CORPUS.languages, strict=True)]
@@ -147,6 +160,8 @@ def rules(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> dict[str, flo
     }
     return {
         "copy": copied_bleu(pairs, train),
+        "frequencies": round(log_frequency.bias[written].mean().neg().exp().item(), 4),
+        "equal": round(mean(equal), 4),
         **{
             name: round(alignment_error_rate(found, gold, gold), 4) for name, found in links.items()
         },
@@ -161,35 +176,38 @@ def bleu(model: Translator, pairs: Sequence[TextPair]) -> tuple[float, list]:
 
 
 def maps_apart(trials: Sequence[Trial], pairs: Sequence[TextPair]) -> list[dict]:
-    """Make models write the references; compare maps of seed 1 with maps of seed 2, row by row.
+    """Make models write the references; compare the maps of any two seeds, row by row.
 
-    What chance does: rows of one model's two seeds, those of seed 2 in another order.
+    What chance does: rows of one model's two seeds, those of the second in another order. A row
+    holds the mean distances of its pairs of trainings: for one model three, for two models the six
+    whose seeds differ.
     """
-    one, two = (
-        {
-            trial.name: [t.weights for t in Translator.load(trial.folder).force(pairs)]
-            for trial in trials
-            if trial.seed == seed
-        }
-        for seed in (1, 2)
-    )
+    maps: dict[str, dict[int, list[Tensor]]] = {}
+    for trial in trials:
+        found = [t.weights for t in Translator.load(trial.folder).force(pairs)]
+        maps.setdefault(trial.name, {})[trial.seed] = found
     chance = torch.Generator().manual_seed(0)
-    shuffled = {
-        name: [rows[torch.randperm(len(rows), generator=chance)] for rows in maps]
-        for name, maps in two.items()
-    }
-    asked = [(first, second, two[second]) for first, second in itertools.product(one, two)]
-    asked += [(name, "shuffled", shuffled[name]) for name in one]
-    return [
-        {
-            "seed 1": first,
-            "seed 2": second,
-            "distance": round(
-                torch.cat(list(map(weight_distance, one[first], maps))).mean().item(), 4
-            ),
-        }
-        for first, second, maps in asked
-    ]
+
+    def distance(one: list[Tensor], other: list[Tensor]) -> float:
+        return round(torch.cat(list(map(weight_distance, one, other))).mean().item(), 4)
+
+    def shuffled(rows: Tensor) -> Tensor:
+        return rows[torch.randperm(len(rows), generator=chance)]
+
+    apart = []
+    for first, second in itertools.combinations_with_replacement(maps, 2):
+        seeds = [
+            (a, b) for a, b in itertools.permutations(maps[first], 2) if first != second or a < b
+        ]
+        one, two = maps[first], maps[second]
+        found = [distance(one[a], two[b]) for a, b in seeds]
+        apart.append({"first": first, "second": second, "distances": found})
+    for name, of in maps.items():
+        found = [
+            distance(of[a], list(map(shuffled, of[b]))) for a, b in itertools.combinations(of, 2)
+        ]
+        apart.append({"first": name, "second": "shuffled", "distances": found})
+    return apart
 
 
 def by_length(trials: Sequence[Trial], groups: dict[int, list[TextPair]]) -> dict:
@@ -242,132 +260,173 @@ def with_gap(trials: Sequence[Trial]) -> list[dict]:
     return rows
 
 
-def tested(trials: Sequence[Trial], far: Sequence[TextPair]) -> list[dict]:
-    """Add to scores on all test pairs the BLEU of those that are not near."""
-    return [
-        {**scores(trial), "far": bleu(Translator.load(trial.folder), far)[0]} for trial in trials
-    ]
+def best_rates(rows: Sequence[dict]) -> dict[str, float]:
+    """Give the rate at which each model has the best mean of its seeds' BLEU."""
+    found: dict[str, dict[float, list[float]]] = {}
+    for row in rows:
+        found.setdefault(row["model"], {}).setdefault(row["lr"], []).append(row["bleu"])
+    return {name: max(at, key=lambda lr: mean(at[lr])) for name, at in found.items()}
+
+
+def dropping() -> dict[str, ModelConfig]:
+    """Give Bahdanau's model without dropped attention weights, and with."""
+    return {f"{rate:.0%}": replace(MODELS["Bahdanau"], attention_dropout=rate) for rate in DROPPED}
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What all trainings share: their folder, and their number of updates."""
+
+    work: Path
+    steps: int
+
+    def trials(
+        self,
+        part: str,
+        models: dict[str, ModelConfig],
+        corpus: CorpusConfig,
+        split: str = "valid",
+        seeds: Sequence[int] = SEEDS,
+        **changes: Any,
+    ) -> list[Trial]:
+        """Train and judge, with some changes to the contest's budget."""
+        budget = replace(BUDGET, **{"steps": self.steps, "validate_every": self.steps, **changes})
+        return run_trials(models, self.work / part, corpus, budget, seeds=seeds, split=split)
+
+    def at_rates(self) -> list[dict]:
+        """Train each model at each rate, from a seed of its own."""
+        return [
+            {**scores(trial), "lr": lr}
+            for lr in LEARNING_RATES
+            for trial in self.trials(f"rate-{lr}", MODELS, CORPUS, seeds=(RATES_SEED,), lr=lr)
+        ]
+
+    def longer(self, part: str, models: dict[str, ModelConfig], corpus: CorpusConfig, lr: float,
+               split: str = "valid", **changes: Any) -> list[Trial]:  # fmt: skip
+        """Train with more updates and more validations, of which the best counts."""
+        steps = LONGER * self.steps
+        often = {"steps": steps, "validate_every": max(steps // LOOKS, 1)}
+        return self.trials(f"{part}-{lr}", models, corpus, split, lr=lr, **often, **changes)
+
+    def first(self, train: list[TextPair], valid: list[TextPair], test: list[TextPair],
+              far: list[TextPair]) -> dict[str, Callable[[], object]]:  # fmt: skip
+        """Give the parts of the contest, by the names under which they are stored."""
+        half = replace(self, steps=self.steps // 2)
+        return {
+            "contest": lambda: [scores(trial) for trial in self.trials("contest", MODELS, CORPUS)],
+            "rules": lambda: rules(valid, train),
+            "few_rules": lambda: {
+                "copy": copied_bleu(*(read_split(FEW, split) for split in ("valid", "train")))
+            },
+            "test_rules": lambda: {
+                "bleu": copied_bleu(test, train), "far": copied_bleu(far, train)
+            },
+            "dropout": lambda: with_gap(
+                half.trials("dropout", dropping(), FEW, lr=DROPOUT_RATES[1])
+            ),
+            "rates": self.at_rates,
+        }  # fmt: skip
+
+    def long(self, valid: list[TextPair], far: list[TextPair]) -> dict[str, Callable[[], object]]:
+        """Give the parts of the longer trainings, by the names under which they are stored."""
+        half = replace(self, steps=self.steps // 2)
+        trained = {lr: self.longer("long", MODELS, CORPUS, lr) for lr in LONG_RATES}
+        rows = [
+            {**scores(trial), "lr": lr, "date": finished(trial), "curve": curve(trial)}
+            for lr, trials in trained.items()
+            for trial in trials
+        ]
+        best = best_rates(rows)
+        chosen = [t for name, lr in best.items() for t in trained[lr] if t.name == name]
+        looking = [trial for trial in chosen if trial.name != "fixed vector"]
+        growing = [trial for trial in chosen if trial.name in GROWING]
+        held = {"Bahdanau": MODELS["Bahdanau"]}
+        return {
+            "contest": lambda: rows,
+            "best": lambda: best,
+            "maps": lambda: maps_apart(looking, valid[:200]),
+            "lengths": lambda: by_length(growing, longer()),
+            "joints": lambda: joints(growing, valid),
+            "penalty": lambda: [
+                {**scores(trial), "lr": lr, "date": finished(trial)}
+                for lr in LONG_RATES[1:]
+                for trial in self.longer(
+                    "penalty", held, CORPUS, lr, doubly_stochastic_penalty=PENALTY
+                )
+            ],
+            "dropout": lambda: [
+                {**row, "lr": lr, "date": finished(trial)}
+                for lr in DROPOUT_RATES
+                for trials in [half.longer("long-dropout", dropping(), FEW, lr)]
+                for row, trial in zip(with_gap(trials), trials, strict=True)
+            ],
+            "test": lambda: [
+                {**scores(trial), "lr": lr, "far": bleu(Translator.load(trial.folder), far)[0]}
+                for name, lr in best.items()
+                for trial in self.longer("long", {name: MODELS[name]}, CORPUS, lr, split="test")
+            ],
+        }  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, look, write; after each part what is known so far."""
     parser = study_parser("contest", __doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=BUDGET.steps, help="updates of each training")
-    parser.add_argument("--long", action="store_true", help="train longer, add that to the rest")
-    parser.add_argument("--anew", action="store_true", help="with --long: also what is stored")
+    parser.add_argument("--long", action="store_true", help="train longer, and look into that")
     parser.add_argument("--rates", action="store_true", help="renew the table of rates alone")
     options = parser.parse_args(arguments)
-    if options.anew and not options.long:
-        parser.error("--anew is for --long")
+    if options.long and options.rates:
+        parser.error("--long and --rates are two commands")
     study = Study("contest", options.work, options.result)
     prepare_process()
     torch.set_num_threads(1)
-    budget = replace(BUDGET, steps=options.steps, validate_every=options.steps)
-
-    def trials(part: str, models: dict, corpus: CorpusConfig = CORPUS, split: str = "valid",
-               seeds: Sequence[int] = (1, 2, 3), **changes: Any) -> list[Trial]:  # fmt: skip
-        return run_trials(
-            models, options.work / part, corpus, replace(budget, **changes),
-            seeds=seeds, split=split,
-        )  # fmt: skip
-
-    def at_rates() -> list[dict]:
-        found = {
-            lr: trials(f"rate-{lr}", MODELS, seeds=(RATES_SEED,), lr=lr) for lr in LEARNING_RATES
-        }
-        return [{**scores(trial), "lr": lr} for lr, of in found.items() for trial in of]
-
-    def long_contest(lr: float) -> list[dict]:
-        steps = LONGER * options.steps
-        found = trials(f"long-{lr}", MODELS, **looking_often(steps), lr=lr)
-        return [
-            {**scores(trial), "lr": lr, "date": finished(trial), "curve": curve(trial)}
-            for trial in found
-        ]
-
-    def rates_card() -> dict:
-        command = "python -m benchmarks.contest --rates"
-        return study.card(command=command, lr=list(LEARNING_RATES), seeds=[RATES_SEED])
-
-    half = {"steps": options.steps // 2, "validate_every": options.steps // 2, "lr": DROPOUT_LR}
-    dropped = {
-        f"{rate:.0%}": replace(MODELS["Bahdanau"], attention_dropout=rate) for rate in DROPPED
-    }
+    contest = Contest(options.work, options.steps)
     train, valid, test = (read_split(CORPUS, split) for split in ("train", "valid", "test"))
-    examples = encode_pairs(train, Vocabularies.learn(train, CORPUS.languages))
-    batches = Batches(examples, tokens=BUDGET.batch_tokens)
-    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
-    if options.long:
-        more = {**half, **looking_often(LONGER * half["steps"])}
-        known = {} if options.anew else stored.get("long", {})
-        if known and known["card"]["updates"] != LONGER * options.steps:
-            known = {}
-        asked = set(itertools.product(MODELS, (1, 2, 3)))
-        rows = {lr: [r for r in known.get("contest", []) if r["lr"] == lr] for lr in LONG_RATES}
-        rows = {
-            lr: of if {(row["model"], row["seed"]) for row in of} == asked else []
-            for lr, of in rows.items()
-        }
-        dropout = known.get("dropout")
-        stored["long"] = {
-            "contest": [row for lr in LONG_RATES for row in rows[lr] or long_contest(lr)],
-            "dropout": dropout or with_gap(trials("long-dropout", dropped, FEW, **more)),
-            "card": study.card(
-                command="python -m benchmarks.contest --long --anew",
-                updates=LONGER * options.steps,
-                passes=round(LONGER * options.steps / len(batches), 1),
-                validations=LOOKS,
-                lr=list(LONG_RATES),
-                seeds=[1, 2, 3],
-            ),
-        }
-        return study.write(stored)
-    if options.rates:
-        return study.write({**stored, "rates": at_rates(), "rates_card": rates_card()})
-
     far = [pair for pair, near in zip(test, one_word_away(test, train)) if not near]
-    contest = trials("contest", MODELS)
-    looking = [trial for trial in contest if trial.name != "fixed vector"]
-    growing = [trial for trial in contest if trial.name in GROWING]
-    parts: dict[str, Callable[[], object]] = {
-        "contest": lambda: [scores(trial) for trial in contest],
-        "rules": lambda: rules(valid, train),
-        "few_rules": lambda: {
-            "copy": copied_bleu(*(read_split(FEW, split) for split in ("valid", "train")))
-        },
-        "maps": lambda: maps_apart(looking, valid[:200]),
-        "lengths": lambda: by_length(growing, longer()),
-        "joints": lambda: joints(growing, valid),
-        "penalty": lambda: [
-            scores(trial)
-            for trial in trials(
-                "penalty", {"Bahdanau": MODELS["Bahdanau"]}, doubly_stochastic_penalty=PENALTY
-            )
-        ],
-        "dropout": lambda: with_gap(trials("dropout", dropped, FEW, **half)),
-        "rates": at_rates,
-        "rates_card": rates_card,
-        "test": lambda: tested(trials("contest", MODELS, split="test"), far),
-        "test_rules": lambda: {"bleu": copied_bleu(test, train), "far": copied_bleu(far, train)},
-    }
-    card = study.card(
-        corpus=f"toy, {CORPUS.pairs:,} pairs; for dropout {FEW.pairs:,}",
-        judged_on="validation; test once, in the last table",
-        updates=f"{options.steps}; for dropout {options.steps // 2}",
-        epochs=round(options.steps / len(batches), 1),
-        batch_tokens=BUDGET.batch_tokens,
-        lr=f"{BUDGET.lr}; for dropout {DROPOUT_LR}",
-        seeds=[1, 2, 3],
-        test_sentences=f"{len(test)}; {len(far)} not one exchanged word away from training",
-        signature=contest[0].scores["signature"],
+    batches = len(Batches(encode_pairs(train, Vocabularies.learn(train, CORPUS.languages)),
+                          tokens=BUDGET.batch_tokens))  # fmt: skip
+    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
+    rates_card = study.card(
+        command="python -m benchmarks.contest --rates",
+        lr=list(LEARNING_RATES),
+        seeds=[RATES_SEED],
     )
-    found: dict[str, object] = {"card": card}
-    if "long" in stored:
-        found["long"] = stored["long"]
+    if options.rates:
+        return study.write({**stored, "rates": contest.at_rates(), "rates_card": rates_card})
+    if options.long:
+        card = study.card(
+            command="python -m benchmarks.contest --long",
+            updates=LONGER * options.steps,
+            passes=round(LONGER * options.steps / batches, 1),
+            validations=LOOKS,
+            lr=list(LONG_RATES),
+            dropout_lr=list(DROPOUT_RATES),
+            seeds=list(SEEDS),
+            test_sentences=f"{len(test)}; {len(far)} not one exchanged word away from training",
+            signature=corpus_bleu(["."], ["."]).signature,
+        )
+        parts, found = contest.long(valid, far), {"card": card}
+        whole = {**stored, "long": found}
+    else:
+        card = study.card(
+            corpus=f"toy, {CORPUS.pairs:,} pairs; for dropout {FEW.pairs:,}",
+            judged_on="validation",
+            updates=f"{options.steps}; for dropout {options.steps // 2}",
+            epochs=round(options.steps / batches, 1),
+            batch_tokens=BUDGET.batch_tokens,
+            lr=f"{BUDGET.lr}; for dropout {DROPOUT_RATES[1]}",
+            seeds=list(SEEDS),
+            signature=corpus_bleu(["."], ["."]).signature,
+        )
+        parts, found = contest.first(train, valid, test, far), {"card": card}
+        found |= {"rates_card": rates_card}
+        found |= {"long": stored["long"]} if "long" in stored else {}
+        whole = found
     for name, part in parts.items():
         found[name] = part()
-        study.write(found)
+        study.write(whole)
         print(f"contest: {name}", flush=True)
+    return None
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 Two choices, independent of each other: whether the decoder asks before its update or after it, and
 whether the update reads what attention gave. Two more have nothing to do with attention: the
 readout, and where the bias of the vocabulary starts. Score, encoder, sizes, batches, learning rate
-and number of updates are the same for all; nothing is chosen by looking at results, and each model
-is judged once, on test sentences. One more model stands beside the rest: it computes its context
+and number of updates are the same for all; nothing is chosen by looking at results, and the test
+sentences are not read. One more model stands beside the rest: it computes its context
 and drops it.
 
 :mod:`benchmarks.order` has score, order and readout as its choices, always with feeding, and gives
@@ -108,7 +108,7 @@ def train(data: dict[str, list[TextPair]], cell: Cell, seed: int) -> dict:
     translator = Translator(model, vocabularies)
     five = [t.text for t in translator.translate([pair.source for pair in FIVE], beam=1)]
     return {
-        **judge(translator, data["test"], maps=True),
+        **judge(translator, data["valid"], maps=True),
         "loss": sum(history.losses[-20:]) / 20,
         "saturated": shares,
         "slope": slopes,
@@ -157,7 +157,7 @@ def card_of(data: dict[str, list[TextPair]]) -> dict[str, object]:
     return {
         "corpus": f"toy, {PAIRS:,} pairs, at most {LONGEST} positions",
         "pairs": len(data["train"]),
-        "tested on": len(data["test"]),
+        "judged on": f"validation, {len(data['valid'])} pairs",
         "updates": STEPS,
         "batch tokens": TOKENS,
         "learning rate": LR,

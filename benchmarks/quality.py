@@ -433,9 +433,14 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
         "| perplexity | " + " | ".join(f"{p['perplexity']:.2f}" for p in points) + " |",
         "",
     ]
-    places = {run["machine"] or "" for run in runs}
+    places: dict[str, list[str]] = {}
+    for run in runs:
+        places.setdefault(run["machine"] or "", []).append(str(run["seed"]))
     if len(places) > 1:
-        where = "; ".join(f"seed {run['seed']} on {run['machine']}" for run in runs)
+        where = "; ".join(
+            f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)} on {machine}"
+            for machine, seeds in places.items()
+        )
         place = f" (machines: {where})"
     else:
         place = f" on {first['machine']}" if first["machine"] else ""

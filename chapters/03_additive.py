@@ -879,8 +879,8 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 #
 # - **With the penalty the error rates are lower.** Each seed with it has a lower error rate than each seed without.
 #   (Three and three fall apart by luck once in ten times, as [chapter 17](17_evaluation.ipynb) counts.)
-#   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the
-#   capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges overlap.) But with the penalty more words look most at `<eos>`, and a missing link costs less than a wrong one. If those words count as wrong, the ranges overlap: whether the links are better hangs on the rule.
+#   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges are apart at two of three
+#   learning rates.) But with the penalty more words look most at `<eos>`, and a missing link costs less than a wrong one. If those words count as wrong, the ranges overlap: whether the links are better hangs on the rule.
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 is level with the worst seed
 #   that had the penalty, and less than 0.01 below the best that had none: too little to call a difference.
@@ -1054,12 +1054,12 @@ plt.show()
 # In the first map *man* looks most at *Mann*, *preparing* at *bereitet* and *stove* at *Herd*. But *food*
 # looks most at *bereitet*, too, and gives *Essen*, the food, {{ f"{food:.2f}" }}. Yet it is right. In the third map
 # *hard* looks at *gleich*, the first piece of *gleichfarbigen* (of the same colour), and something else
-# was written. **A right word need not look most at its own source word, and a good look does not make a word right.**
+# was written. **A right word need not look most at its own source word, and a word that looks at the right place may still be wrong.**
 #
 # The row of *preparing* gives {{ f"{halves['▁bereitet']:.2f}" }} to *bereitet* and
-# {{ f"{halves['▁zu']:.2f}" }} to *zu*; no row looks most at *zu*. The state of *bereitet* may have read it all the same. Nor may it have been needed: *bereitet* alone is *prepares*, too. In all five maps the verb's row looks most at the first half. In the third *holding* looks
+# {{ f"{halves['▁zu']:.2f}" }} to *zu*; no row looks most at *zu*. The state of *bereitet* may know of *zu* all the same. Or *zu* was not needed: *bereitet* alone can mean *prepares*. In all five maps the verb's row looks most at the first half. In the third *holding* looks
 # most at *halten*, and *on* at *auf*: a word for each half, and wrong (*sich aufhalten* is to
-# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (An unfinished run stood here before; the rule is older.)
+# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (The rule is older than these translations.)
 #
 # </details>
 

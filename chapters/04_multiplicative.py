@@ -566,7 +566,7 @@ plt.show()
 # %% [markdown]
 # The first translation is right, though not in the reference's words: *{{ captions[0]["text"] }}* For every
 # caption the places tell more than equal weights. For three they tell more than the diagonal does, for two a
-# little less. Part of a map, above all its beginning, can be told without any word, even where the score compares words: in each caption the first half of the rows overlaps more than the second. (Five captions, all of people; one model.)
+# little less. Part of a map, above all its beginning, can be told without any word, even where the score compares words: in each caption the first half of the rows overlaps more than the second. (Five captions, one model. All begin alike, with people and mostly a verb next, which may be what makes beginnings easy to tell.)
 
 # %% [markdown]
 # ## Where it breaks

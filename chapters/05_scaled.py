@@ -490,7 +490,7 @@ plt.show()
 # %% [markdown]
 # A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
 # dimensions would have been enough, but nothing asked training for two, and it began from a random matrix of full rank with large entries. **Trained thin and cut
-# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place, and more than random scores keep on average. (These maps are of one model;
+# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place. In three captions those are clearly more than random scores keep on average, in two hardly more (see the output). (These maps are of one model;
 # *{{ first["source"] }}* became *{{ first["text"] }}*)
 #
 # What becomes of the translations? A general score with a matrix of 64 × 64 was trained on the toy

@@ -155,8 +155,7 @@ plt.show()
 # Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's (another model, with another encoder and score). Look
 # at which state asks, and at what the update reads.
 #
-# Below the figure is the same order of events on a sentence that somebody wrote: the German caption of
-# [chapter 3](03_additive.ipynb), whose translator has Bahdanau's decoder. It wrote
+# Below the figure is the same order of events on a sentence that somebody wrote: the first German caption of [chapter 3](03_additive.ipynb), whose translator has Bahdanau's decoder. The translator wrote
 # *A man preparing food on the stove.*
 
 # %% tags=["hide-input"]
@@ -422,7 +421,7 @@ ResultTable(heads, rows, "Steps that move, of six")
 # ### Measured, with three seeds
 #
 # The same sizes (states of 64 numbers), pairs and batches for all, Luong's order without feeding, additive
-# score, 282 updates; test sentences are judged once. The loss is that of training, in nats a word: the mean of the
+# score, 282 updates; validation sentences judge. The loss is that of training, in nats a word: the mean of the
 # last 20 updates. What would a model reach that knows only the frequencies $f_k$? Its loss is their entropy,
 # $-\sum_k f_k \log f_k$, which needs no training. Below the table stand the sentences of the book, in three
 # trainings of one seed: the readout that went flat, the same one from frequencies, and Bahdanau's order with

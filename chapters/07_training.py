@@ -536,8 +536,8 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 # ## The five sentences, and a real one
 #
 # The package's translator writes the book's five sentences by greedy search and by a beam of five like the
-# table's. Then a real caption, the third of
-# [chapter 3](03_additive.ipynb)'s, taken because its vests are lost, with its map: greedy search, no penalty. The reference is *Three men in same colored vests are in the outdoors.* Would a coverage penalty have noticed that the vests are missing? The
+# table's. Then comes a real caption, the third of
+# [chapter 3](03_additive.ipynb), taken because its translation, by greedy search without a penalty, loses the vests. The reference is *Three men in same colored vests are in the outdoors.* Would a coverage penalty have noticed that the vests are missing? The
 # last lines sum each column of the map and compute {eq}`eq-coverage-in-search`.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. Men, in, hard and hats have one strong cell each, at Männer, in, gleich and farbigen. Further down the rows are paler, but for the last, which looks at the end mark."}}

@@ -364,7 +364,7 @@ plt.show()
 # %% [markdown]
 # The model of [chapter 3](03_additive.ipynb) is global. Its map shows what a window of 2 would have cut off: {{ f"{lost.mean():.0%}" }} of the weight on average.
 # In the first row, which writes *A*, it is {{ f"{lost[0]:.0%}" }}: most of its weight is on the full stop and the end
-# mark, seven and eight places off, perhaps a place to rest. In each other row it is {{ f"{lost[1:].max():.0%}" }} at most: this caption keeps near the diagonal.
+# mark, seven and eight places off, perhaps a place to rest. No other row loses more than {{ f"{lost[1:].max():.0%}" }}: this caption keeps near the diagonal.
 
 # %% [markdown]
 # ## Where it helps, and where it fails

@@ -339,8 +339,7 @@ ResultTable(
 #
 # - At 12 words, as in the training, nothing changes.
 # - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck alone, too.) Most of what was missing still is.
-# - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones are in the sentence above, picked for that. There the penalty buys length, filled
-#   with one clause, said three times.
+# - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones are in the sentence above, which we picked for that. There the penalty buys length: one clause, said three times.
 #
 # Why? The penalty dislikes words never looked at, and has nothing against looking twice. This translator's training had asked for one look at each word; without that a model may gain more. A search can only choose among what the model offers.
 #
@@ -349,10 +348,10 @@ ResultTable(
 # ### Looked at, and not said
 #
 # Here are the book's five sentences by that translator, each with its source word of least total weight. Then comes a German caption, translated by the model of
-# [chapter 3](03_additive.ipynb), which has no coverage. It is the third of five, taken because words of it are lost: *{{ caption["source"] }}* It wrote:
+# [chapter 3](03_additive.ipynb), which has no coverage. It is the third of five, taken because its translation loses words: *{{ caption["source"] }}* It wrote:
 # *{{ caption["text"] }}*
 #
-# *Gleichfarbigen*, read in two pieces, is "of the same colour". The translation has *hard hats* for vests of that kind. Yet the two
+# *Gleichfarbigen*, read in two pieces, is "of the same colour". The translation has *hard hats* for such vests. Yet the two
 # pieces got {{ f"{looked[3]:.2f}" }} and {{ f"{looked[4]:.2f}" }} in all, about one look each. **Coverage counts looks. It does not say
 # that what was seen was understood.**
 

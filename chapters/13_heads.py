@@ -576,9 +576,9 @@ experiment_card(stored["card"])
 # size we saw no need for several heads, and no proof that there is none.
 #
 # The captions decide nothing. The row that looks most at a verb's first part gives the second part
-# {{ f"{max(b for _, b in parts):.2f}" }} at most. Four of the verbs are right all the same. But
-# three of them begin with *bereitet*, which alone is *prepares*, too. *Schenkt* alone is *gives away*; *schenkt … ein* became
-# *is pouring*, and is right. *Halten … auf*, in the third caption, became *are holding on*, a row for each half, and is
+# {{ f"{max(b for _, b in parts):.2f}" }} at most. Four of the verbs are right all the same. But three of them begin with *bereitet*, which alone can mean *prepares*, so that the
+# second part was not needed. *Schenkt* alone means *gives as a present*, and yet *schenkt … ein* became *is pouring*,
+# which is right. *Halten … auf*, in the third caption, became *are holding on*, a row for each half, and is
 # wrong. Whether two looks at once would have helped there, these maps cannot tell. Nor do rows tell what a state knows: the encoder reads in both directions, so
 # the state at *bereitet* may know about *zu* already.
 

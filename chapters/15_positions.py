@@ -366,7 +366,7 @@ plt.show()
 experiment_card(card)
 
 # %% [markdown]
-# About two fifths of that come from the first row alone.
+# About two fifths of this mean come from the first row alone.
 #
 # ## Which side needs them
 #
@@ -456,7 +456,7 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In the upper panel all four fall: from 6 words to 8 already (so do the practised models below, for lengths are not equally hard), and further beyond the length of training. At 16 words
+# In the upper panel all four fall. They fall from 6 words to 8 already, as the practised models below do (some lengths are harder), and further beyond the training's length. At 16 words
 # waves have {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU and turns
 # {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
 # {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}.

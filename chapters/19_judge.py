@@ -134,7 +134,7 @@ def bleu(hypotheses, references):
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
 # where $\beta = 2$, as sacrebleu has it, gives recall more weight (the paper reports 1 and 3). The first line of
-# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* need no learning: they are what the copyist of [chapter 18](18_build.ipynb) makes of this translator's {{ f"{len(train):,}" }} training pairs. (No long sentence has a training sentence of its length; there the copyist looks among all.)
+# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* learn nothing: there each sentence gets the translation of the nearest of this translator's {{ f"{len(train):,}" }} training sentences, as the copyist of [chapter 18](18_build.ipynb) does it. (No long sentence has a training sentence of its length; there the copyist looks among all.)
 
 # %%
 one = ["le chat noir dort sur le lit"], ["le chat blanc dort sur le lit"]
@@ -497,12 +497,12 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. So does the diagonal, and in each row with ten or more sentences it does so more often than the maps. This table cannot say whether wrong translations do so more
+# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. So that growth alone is no sign of bad attention. This table cannot say whether wrong translations do so more
 # than right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
-# for the state beside the word may have read it. So a word passed over is a hint, not a verdict. If
-# attention looked at the right word and a wrong one came out, look behind the attention: vocabulary, form, agreement. If it looked at none in particular, look at the attention. Coverage
+# for the state beside the word may have read it. So that is a hint, not a verdict. If
+# attention looked at the right word and a wrong one came out, look behind the attention: vocabulary, form, agreement. If it looked at no word in particular, suspect the attention. Coverage
 # in the score {eq}`eq-feels-coverage` is meant to prevent omission and repetition; in the loss
-# {eq}`eq-looks-again` it makes a second look cost. The score reads the sum of the old weights. The loss takes
+# {eq}`eq-looks-again` it makes a second look cost. The loss takes
 # the minimum of new and old weight, which is 0 for "once at each of two" and large for "twice at one word".
 #
 # ### What the map does not say

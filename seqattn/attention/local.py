@@ -19,6 +19,7 @@ from seqattn.attention.masks import forget_unseen
 from seqattn.attention.named import LuongAttention
 from seqattn.dropout import dropout
 from seqattn.precision import at_least_single, autocast
+from seqattn.settings import check_whole
 
 __all__ = ["LocalAttention"]
 
@@ -87,8 +88,7 @@ class LocalAttention(Mechanism):
         dropout: float = 0.0,
     ):
         super().__init__()
-        if window < 1:
-            raise ValueError(f"window is {window}; expected at least 1 position to each side")
+        check_whole("window", window, least=1)
         if alignment not in ("predictive", "monotonic"):
             raise ValueError(
                 f"alignment is {alignment!r}; expected 'predictive' (local-p) "

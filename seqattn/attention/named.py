@@ -19,6 +19,7 @@ from seqattn.attention.scores import (
     ScaledDotScore,
     Score,
 )
+from seqattn.settings import check_whole
 
 __all__ = [
     "AdditiveAttention",
@@ -171,8 +172,7 @@ class LocationAttention(Attention):
     """
 
     def __init__(self, d_query: int, max_len: int, *, dropout: float = 0.0):
-        if max_len < 1:
-            raise ValueError(f"max_len is {max_len}; expected at least 1 position")
+        check_whole("max_len", max_len, least=1)
         super().__init__(LocationScore(d_query, max_len), dropout=dropout)
 
 

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from seqattn.attention.core import weighted_sum
 from seqattn.attention.masks import expand_mask, forget_unseen
 from seqattn.attention.scores import scaled_dot_score
+from seqattn.settings import check_whole
 
 __all__ = ["linear_attention", "online_softmax_attention"]
 
@@ -89,8 +90,7 @@ def online_softmax_attention(
     >>> torch.allclose(online_softmax_attention(x, x, x, block=3), whole, atol=1e-6)
     True
     """
-    if block < 1:
-        raise ValueError(f"block is {block}; expected at least 1 key")
+    check_whole("block", block, least=1)
     seen = _check(query, keys, values, mask)
     keys, values = forget_unseen(keys, mask), forget_unseen(values, mask)
     none = query.new_zeros(*query.shape[:2], 1)

@@ -145,6 +145,8 @@ def name_corpus(
     given = {split: files for split, files in (held_out or {}).items() if files}
     if given and name != "files":
         raise CorpusError(f"--{next(iter(given))} is for files of your own; {name} has its own")
+    if encoding != "utf-8" and name != "files":
+        raise CorpusError(f"--encoding is for files of your own; {name} has its own")
     paths |= given
     if pair is None:
         endings = [Path(path.removesuffix(".gz")).suffix.lstrip(".") for path in data]

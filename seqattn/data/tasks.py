@@ -7,6 +7,7 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from seqattn.data.pairs import TextPair
+from seqattn.settings import check_whole
 
 __all__ = ["LETTER_TASKS", "TwoClauses", "letter_pairs", "which_clause"]
 
@@ -71,8 +72,11 @@ def letter_pairs(
     longest = shortest if longest is None else longest
     if task not in LETTER_TASKS:
         raise ValueError(f"task is {task!r}; expected one of {', '.join(LETTER_TASKS)}")
+    for name, number in (("count", count), ("shortest", shortest), ("longest", longest)):
+        check_whole(name, number)
     if not 1 <= shortest <= longest:
         raise ValueError(f"lengths are {shortest} to {longest}; expected at least 1, in this order")
+    check_whole("letters", letters)
     if letters % 2 or not 2 <= letters <= len(ascii_lowercase):
         raise ValueError(f"letters is {letters}; expected an even number from 2 to 26")
     draw = Random(seed)

@@ -199,6 +199,11 @@ def test_torch_compile_takes_it_whole(alignment, compile_whole):
     torch.testing.assert_close(compiled(*given).context, attention(*given).context)
 
 
+def test_half_a_window_is_refused(unchecked):
+    with pytest.raises(ValueError, match=r"window is 1\.5; expected a whole"):
+        LocalAttention(3, 4, 1.5)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [

@@ -24,6 +24,7 @@ from seqattn.cli import app as cli
 from seqattn.data import (
     Batches,
     CorpusConfig,
+    TextPair,
     Vocabularies,
     encode_pairs,
     measured,
@@ -206,7 +207,8 @@ def test_the_transformers_two_directions_had_different_epochs():
 def test_every_model_is_in_the_last_table():
     shown = printed('"BLEU, three seeds; the copyist has none"')
     for name in contest.MODELS:
-        assert len(re.findall(rf"^{name}(?: +\d+\.\d to \d+\.\d){{2}}", shown, re.MULTILINE)) == 1
+        row = rf"^{name} +0\.\d+(?: +\d+\.\d to \d+\.\d){{3}}$"
+        assert len(re.findall(row, shown, re.MULTILINE)) == 1
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in shown
 
 
@@ -214,17 +216,24 @@ def test_the_stored_contest_is_of_these_models():
     stored = measured("contest")
     trained = [(row["model"], row["seed"]) for row in stored["contest"]]
     assert trained == list(itertools.product(contest.MODELS, (1, 2, 3)))
-    assert trained == [(row["model"], row["seed"]) for row in stored["test"]]
+    long = stored["long"]
+    assert trained == [(row["model"], row["seed"]) for row in long["test"]]
+    assert long["best"] == contest.best_rates(long["contest"])
+    assert all(row["lr"] == long["best"][row["model"]] for row in long["test"])
+    asked = itertools.product(contest.LONG_RATES[1:], (1, 2, 3))
+    assert list(asked) == [(row["lr"], row["seed"]) for row in long["penalty"]]
+    asked = itertools.product(contest.DROPOUT_RATES, ("0%", "30%"), (1, 2, 3))
+    assert list(asked) == [(row["lr"], row["model"], row["seed"]) for row in long["dropout"]]
     vocabularies = measured("order")["card"]["vocabularies"]
     for row in stored["contest"]:
         model = build_model(contest.MODELS[row["model"]], *vocabularies)
         assert sum(p.numel() for p in model.parameters()) == row["parameters"]
     groups = contest.longer()
-    assert list(groups) == stored["lengths"]["lengths"]
+    assert list(groups) == long["lengths"]["lengths"]
     firsts = [pairs[0].source for pairs in groups.values()]
-    assert firsts == [text["source"] for text in stored["lengths"]["texts"]]
+    assert firsts == [text["source"] for text in long["lengths"]["texts"]]
     joined = [statistics.mean(map(contest.is_joined, pairs)) for pairs in groups.values()]
-    assert joined == pytest.approx(stored["lengths"]["joined"], abs=0.0051)
+    assert joined == pytest.approx(long["lengths"]["joined"], abs=0.0051)
 
 
 def test_the_sentences_that_grow_are_in_no_split():
@@ -238,6 +247,12 @@ def test_the_sentences_that_grow_are_in_no_split():
 def test_the_toy_training_has_no_sentence_above_twelve_words():
     train = read_split(contest.CORPUS, "train")
     assert max(len(tokenize(pair.source, "en")) for pair in train) == 12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_of_the_capstone_is_no_longer_than_a_session(name):
+    cells = json.loads((CHAPTERS / f"{name}.ipynb").read_text())["cells"]
+    assert 20 <= len(cells) <= 35
 
 
 def test_test_pairs_are_read_in_one_cell_of_each_page_and_not_while_building():
@@ -254,7 +269,7 @@ def test_the_stored_rules_are_those_of_the_corpus():
 
 
 def test_maps_of_other_words_are_what_chance_does(monkeypatch):
-    """Two equal models: no distance, but from their own rows in another order."""
+    """Three equal models: no distance, but from their own rows in another order."""
     torch.manual_seed(0)
     maps = [torch.eye(9)[torch.randperm(9)] for _ in range(5)]
     fake = types.SimpleNamespace(
@@ -263,11 +278,45 @@ def test_maps_of_other_words_are_what_chance_does(monkeypatch):
         )
     )
     monkeypatch.setattr(contest, "Translator", fake)
-    trials = [types.SimpleNamespace(name="one", seed=seed, folder="") for seed in (1, 2)]
-    same, chance = contest.maps_apart(trials, [])
-    assert (same["seed 2"], same["distance"]) == ("one", 0.0)
-    assert chance["seed 2"] == "shuffled"
-    assert 0.7 < chance["distance"] <= 1
+    asked = itertools.product(("one", "two"), (1, 2, 3))
+    trials = [types.SimpleNamespace(name=name, seed=seed, folder="") for name, seed in asked]
+    found = {
+        (row["first"], row["second"]): row["distances"] for row in contest.maps_apart(trials, [])
+    }
+    assert {pair: len(apart) for pair, apart in found.items()} == {
+        ("one", "one"): 3,
+        ("one", "two"): 6,
+        ("two", "two"): 3,
+        ("one", "shuffled"): 3,
+        ("two", "shuffled"): 3,
+    }
+    for (_, second), apart in found.items():
+        assert (set(apart) == {0.0}) is (second != "shuffled")
+    assert all(0.7 < value <= 1 for value in found["one", "shuffled"])
+
+
+def test_the_best_rate_has_the_best_mean_of_its_seeds():
+    rows = [
+        {"model": name, "lr": lr, "bleu": bleu}
+        for name, lr, values in (("a", 0.1, (1, 9)), ("a", 0.2, (6, 6)), ("b", 0.1, (3, 3)))
+        for bleu in values
+    ]
+    assert contest.best_rates(rows) == {"a": 0.2, "b": 0.1}
+
+
+def test_what_reads_no_source_is_scored_from_the_formula():
+    """Frequencies with one added, from the counts; equal weights over all positions."""
+    train = [TextPair("a b", "x x y"), TextPair("b", "y")]
+    judged = [TextPair("a a a", "y z"), TextPair("b", "x")]
+    found = contest.rules(judged, train)
+    # Four special tokens, x and y; <eos> ends both; z is unknown.
+    counts = {"x": 2 + 1, "y": 2 + 1, "<eos>": 2 + 1, "<unk>": 0 + 1}
+    total = sum(counts.values()) + 2
+    written = ["y", "<unk>", "<eos>", "x", "<eos>"]
+    nats = -sum(math.log(counts[token] / total) for token in written) / len(written)
+    assert found["frequencies"] == pytest.approx(math.exp(nats), rel=1e-4)
+    lengths = [4, 4, 4, 2, 2]  # of each source with its <eos>, once for each token written
+    assert found["equal"] == pytest.approx(statistics.mean(map(math.log, lengths)), abs=1e-4)
 
 
 @pytest.fixture
@@ -293,7 +342,7 @@ def small_contest(tmp_path, monkeypatch):
 @pytest.mark.weekly  # two dozen processes
 def test_the_contest_keeps_what_each_training_costs_and_asks_at_four_rates(small_contest):
     found = small_contest()
-    assert set(measured("contest")) <= {*found, "long"}
+    assert set(measured("contest")) == {*found, "long"}
     for row in found["contest"]:
         assert row["seconds"] > 0
         assert row["memory"] > 0
@@ -302,7 +351,6 @@ def test_the_contest_keeps_what_each_training_costs_and_asks_at_four_rates(small
     assert rates == [(lr, model, 0) for lr in contest.LEARNING_RATES for model in contest.MODELS]
     assert contest.BUDGET.lr in contest.LEARNING_RATES
     assert {row["seed"] for row in found["contest"]} == {1, 2, 3}
-    assert all("far" in row for row in found["test"])
 
 
 @pytest.mark.weekly  # eight processes
@@ -316,25 +364,23 @@ def test_rates_are_renewed_alone(small_contest):
     assert found["rates_card"]["command"].endswith("--rates")
 
 
-@pytest.mark.weekly  # two dozen processes
-def test_longer_trainings_of_the_contest_join_the_others(small_contest):
+@pytest.mark.weekly  # four dozen processes
+def test_longer_trainings_of_the_contest_are_looked_into(small_contest):
+    small_contest.result.write_text(json.dumps({"contest": "kept"}))
     found, updates = small_contest("--long")["long"], 2 * contest.LONGER
     seen = {(row["lr"], row["model"], row["seed"]) for row in found["contest"]}
     assert len(seen) == len(found["contest"]) == len(contest.LONG_RATES) * 2 * 3
-    assert [row["model"] for row in found["dropout"]] == ["0%"] * 3 + ["30%"] * 3
+    assert set(measured("contest")["long"]) == set(found)
+    assert json.loads(small_contest.result.read_text())["contest"] == "kept"
+    assert [row["model"] for row in found["dropout"]] == (["0%"] * 3 + ["30%"] * 3) * 3
+    assert {row["training"] > 1 for row in found["dropout"]} == {True}
+    assert all("far" in row for row in found["test"])
+    assert [(row["model"], row["lr"]) for row in found["test"][::3]] == list(found["best"].items())
     assert found["card"]["updates"] == updates
     looks = min(updates, contest.LOOKS)
     for row in found["contest"]:
         assert looks <= len(row["curve"]) <= looks + 1
         assert row["bleu"] == pytest.approx(max(row["curve"]), abs=0.01)
-    # A rate that is missing is trained; those that are there stay as they are.
-    rest = [row for row in found["contest"] if row["lr"] != contest.LONG_RATES[1]]
-    rest[0]["seconds"] = -1
-    stored = {"long": {**found, "contest": rest}}
-    small_contest.result.write_text(json.dumps(stored))
-    again = small_contest("--long")["long"]["contest"]
-    assert [row for row in again if row["lr"] != contest.LONG_RATES[1]] == rest
-    assert {(row["lr"], row["model"], row["seed"]) for row in again} == seen
 
 
 SIZES = (31, 37)
@@ -539,6 +585,16 @@ def test_chapter_3_found_the_ranges_of_the_penalty_apart():
     assert max(with_it) < min(without)
     assert contest.PENALTY < additive.PENALTY
     assert stored["card"]["pairs"] > contest.CORPUS.pairs
+    # And what chapter 3 says of chapter 20: apart at two of three rates.
+    long, lower = measured("contest")["long"], []
+    for lr in contest.LONG_RATES[1:]:
+        with_it, without = (
+            [r["aer"] for r in long[part] if (r["model"], r["lr"]) == ("Bahdanau", lr)]
+            for part in ("penalty", "contest")
+        )
+        assert len(with_it) == len(without) == 3
+        lower.append(max(with_it) < min(without))
+    assert sum(lower) == 2
 
 
 def test_the_contests_maxout_is_smaller_than_the_studys():

@@ -43,6 +43,8 @@ def test_the_letters_do_not_depend_on_the_task_and_all_occur():
         (("sort", 1, 3), "task is 'sort'; expected one of substitute, reverse, double"),
         (("double", 1, 5, 4), "lengths are 5 to 4; expected at least 1, in this order"),
         (("double", 1, 0), "lengths are 0 to 0; expected at least 1"),
+        (("double", 1, 2.5), "shortest is 2.5; expected a whole number"),
+        (("double", True, 2), "count is True; expected a whole number"),
     ],
 )
 def test_errors_name_what_was_wrong(given, said):
