@@ -3,8 +3,9 @@
 Two choices, independent of each other: whether the decoder asks before its update or after it, and
 whether the update reads what attention gave. Two more have nothing to do with attention: the
 readout, and where the bias of the vocabulary starts. Score, encoder, sizes, batches, learning rate
-and number of updates are the same for all; nothing is chosen by looking at results, and the test
-sentences are not read. One more model stands beside the rest: it computes its context
+and number of updates are the same for all; nothing is chosen by looking at results. Each model is
+judged on validation sentences, and once on test sentences, so that the chapter can say where the
+two disagree. One more model stands beside the rest: it computes its context
 and drops it.
 
 :mod:`benchmarks.order` has score, order and readout as its choices, always with feeding, and gives
@@ -109,6 +110,7 @@ def train(data: dict[str, list[TextPair]], cell: Cell, seed: int) -> dict:
     five = [t.text for t in translator.translate([pair.source for pair in FIVE], beam=1)]
     return {
         **judge(translator, data["valid"], maps=True),
+        "test": judge(translator, data["test"], maps=True),
         "loss": sum(history.losses[-20:]) / 20,
         "saturated": shares,
         "slope": slopes,
@@ -157,7 +159,7 @@ def card_of(data: dict[str, list[TextPair]]) -> dict[str, object]:
     return {
         "corpus": f"toy, {PAIRS:,} pairs, at most {LONGEST} positions",
         "pairs": len(data["train"]),
-        "judged on": f"validation, {len(data['valid'])} pairs",
+        "judged on": f"validation, {len(data['valid'])} pairs; test, {len(data['test'])} pairs",
         "updates": STEPS,
         "batch tokens": TOKENS,
         "learning rate": LR,
