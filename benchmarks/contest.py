@@ -1,41 +1,34 @@
 """The studies of the book's last part: ``python -m benchmarks.contest``.
 
 Small models for the toy corpus, each trained from three seeds by
-:func:`seqattn.training.run_trials`:
+:func:`seqattn.training.run_trials`, and judged on validation pairs. There are three commands:
 
-- the contest: five kinds of model at one number of updates;
-- dropout: Bahdanau's model on few pairs, with attention weights dropped and without;
-- rates: each model of the contest at four learning rates, from a seed of its own.
+- without options, short trainings: the contest of five kinds of model at one number of updates;
+  each of them at four learning rates, from a seed of its own; and Bahdanau's model on few pairs,
+  with attention weights dropped and without. Beside them stand rules that read no source or learn
+  nothing, on validation pairs and on test pairs;
+- ``--rates``: the four learning rates alone;
+- ``--long``: six times the updates, for the contest at four learning rates, for Bahdanau's model
+  with a penalty on coverage at three of them, and for dropped weights at three learning rates. Of
+  each such training the best of ten validations counts. Then the contest's models are looked into,
+  each at the rate with the best mean on validation: how far apart the maps of two trainings are,
+  how much is left of a score as sentences grow (on sentences by length, drawn for it), and what a
+  joint between clauses costs. Last, these read the test pairs once: all of them, and those that do
+  not come from a training sentence by exchanging one word.
 
-Beside them stand rules that have learned nothing. All of this reads validation pairs, the rules
-also the test pairs, from which nothing is chosen. ``--rates`` renews what the rates have left, and
-no more.
-
-``--long`` asks what a longer training makes of it, and looks into what it made. With six times the
-updates it trains
-
-- the contest at four learning rates;
-- the penalty: Bahdanau's model again, with a penalty on coverage, at three of these rates;
-- dropout at three rates.
-
-Of each such training the best of ten validations counts. Of each model of the contest those at the
-rate with the best mean on validation are looked into, on validation pairs and on sentences by
-length drawn for it: how far apart the maps of two trainings are, how much is left of a score as
-sentences grow, what a joint between clauses costs. Last, they read the test pairs once: all of
-them, and those that do not come from a training sentence by exchanging one word.
-
-Writes ``seqattn/data/measured/contest.json`` for chapter 20; each of the two commands leaves what
-the other wrote. A training that is in ``--work`` already is not repeated, so that both can be
-stopped and taken up again.
+Each command writes ``seqattn/data/measured/contest.json`` for chapter 20 when all is done, and
+leaves there what is not its own. A training that is in ``--work`` already is not repeated, so that
+a command can be stopped and taken up again.
 """
 
 import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -78,12 +71,15 @@ BUDGET = TrainingConfig(
     steps=700, batch_tokens=256, lr=0.007, warmup=100, smoothing=0.0, validate_every=700
 )
 SEEDS = (1, 2, 3)
-# Those with dropped weights, on few pairs, end after half of the updates.
-PENALTY, DROPPED, DROPOUT_RATES = 0.1, (0.0, 0.3), (0.005, 0.01, 0.02)
 # The rate of the contest and others around it, and a seed that is none of the contest's.
 LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014, 0.028), 0
-LONG_RATES = (0.00175, *LEARNING_RATES[:3])
-LONGER, LOOKS = 6, 10
+# Longer trainings: how many times the updates, how many validations, and at which learning rates.
+LONGER, LOOKS, LONG_RATES = 6, 10, (0.00175, 0.0035, 0.007, 0.014)
+PENALTY, PENALTY_RATES = 0.1, (0.0035, 0.007, 0.014)
+# Shares of weights that are dropped, on few pairs, with half of the updates; and learning rates.
+DROPPED, DROPOUT_LR, DROPOUT_LRS = (0.0, 0.3), 0.01, (0.005, 0.01, 0.02)
+# How many validation pairs are written for maps, and training pairs read where weights are dropped.
+MAPPED, KNOWN = 200, 300
 # The two that are followed as sentences grow; words of a sentence are counted in steps of STEP.
 GROWING, STEP, OF_EACH = ("fixed vector", "Bahdanau"), 3, 40
 
@@ -96,7 +92,7 @@ def is_joined(pair: TextPair) -> bool:
     return bool(re.search(r",|\b(and|but|so|because|while|when|if)\b", pair.source))
 
 
-def longer() -> dict[int, list[TextPair]]:
+def growing_pairs() -> dict[int, list[TextPair]]:
     """Give pairs by the number of their English tokens, 3, 6, ... 30."""
     drawn = toy_by_length(CORPUS.pairs)
     groups: dict[int, list[TextPair]] = {}
@@ -107,19 +103,15 @@ def longer() -> dict[int, list[TextPair]]:
 
 
 def scores(trial: Trial) -> dict:
-    """Give the scores of a trial, as they are stored."""
+    """Give the scores of a trial and the day on which its training ended, as they are stored."""
     names = ("bleu", "perplexity", "aer", "entropy", "seconds", "memory")
     return {
         "model": trial.name,
         "seed": trial.seed,
         "parameters": trial.parameters,
         **{k: None if (v := trial.row()[k]) is None else round(v, 4) for k in names},
+        "date": str(date.fromtimestamp(Path(trial.folder, "cost.json").stat().st_mtime)),
     }
-
-
-def finished(trial: Trial) -> str:
-    """Give the day on which a training ended."""
-    return str(date.fromtimestamp(Path(trial.folder, "cost.json").stat().st_mtime))
 
 
 def curve(trial: Trial) -> list[float]:
@@ -229,7 +221,10 @@ def by_length(trials: Sequence[Trial], groups: dict[int, list[TextPair]]) -> dic
         "bleu": {name: [round(mean(x), 2) for x in by.values()] for name, by in scores.items()},
         "spread": {name: [round(stdev(x), 2) for x in by.values()] for name, by in scores.items()},
         "lost": {n: [round(a - b, 2) for a, b in zip(s[6], s[12])] for n, s in scores.items()},
-        "left": {n: [round(b / a, 4) for a, b in zip(s[6], s[12])] for n, s in scores.items()},
+        "left": {
+            n: [round(b / a, 4) if a else None for a, b in zip(s[6], s[12])]
+            for n, s in scores.items()
+        },
         "relative": list(relative.values()),
         "texts": texts,
     }
@@ -252,7 +247,7 @@ def joints(trials: Sequence[Trial], valid: Sequence[TextPair]) -> dict:
 
 def with_gap(trials: Sequence[Trial]) -> list[dict]:
     """Judge on pairs of the training as well; divide the perplexity on the others by theirs."""
-    known, rows = read_split(FEW, "train")[:300], []
+    known, rows = read_split(FEW, "train")[:KNOWN], []
     for trial in trials:
         there = evaluate(Translator.load(trial.folder), known).perplexity
         gap = trial.scores["perplexity"] / there
@@ -273,160 +268,177 @@ def dropping() -> dict[str, ModelConfig]:
     return {f"{rate:.0%}": replace(MODELS["Bahdanau"], attention_dropout=rate) for rate in DROPPED}
 
 
+def far_from(train: Sequence[TextPair], test: Sequence[TextPair]) -> list[TextPair]:
+    """Give the test pairs that are not one exchanged word away from a training sentence."""
+    return [pair for pair, near in zip(test, one_word_away(test, train)) if not near]
+
+
 @dataclass(frozen=True)
 class Contest:
-    """What all trainings share: their folder, and their number of updates."""
+    """The folder of all trainings, and the number of updates of a short one."""
 
     work: Path
     steps: int
 
-    def trials(
+    def train(
         self,
         part: str,
         models: dict[str, ModelConfig],
         corpus: CorpusConfig,
+        *,
         split: str = "valid",
         seeds: Sequence[int] = SEEDS,
         **changes: Any,
     ) -> list[Trial]:
         """Train and judge, with some changes to the contest's budget."""
         budget = replace(BUDGET, **{"steps": self.steps, "validate_every": self.steps, **changes})
-        return run_trials(models, self.work / part, corpus, budget, seeds=seeds, split=split)
+        trials = run_trials(models, self.work / part, corpus, budget, seeds=seeds, split=split)
+        print(f"contest: {part}, {split}", flush=True)
+        return trials
+
+    def train_longer(
+        self,
+        part: str,
+        models: dict[str, ModelConfig],
+        corpus: CorpusConfig,
+        lr: float,
+        *,
+        split: str = "valid",
+        **changes: Any,
+    ) -> list[Trial]:
+        """Train with more updates and more validations, of which the best counts."""
+        steps = LONGER * self.steps
+        often = {"steps": steps, "validate_every": max(steps // LOOKS, 1), "lr": lr}
+        return self.train(f"{part}-{lr}", models, corpus, split=split, **often, **changes)
+
+    @property
+    def half(self) -> "Contest":
+        """The same with half of the updates, for few pairs."""
+        return replace(self, steps=self.steps // 2)
 
     def at_rates(self) -> list[dict]:
         """Train each model at each rate, from a seed of its own."""
         return [
             {**scores(trial), "lr": lr}
             for lr in LEARNING_RATES
-            for trial in self.trials(f"rate-{lr}", MODELS, CORPUS, seeds=(RATES_SEED,), lr=lr)
+            for trial in self.train(f"rate-{lr}", MODELS, CORPUS, seeds=(RATES_SEED,), lr=lr)
         ]
 
-    def longer(self, part: str, models: dict[str, ModelConfig], corpus: CorpusConfig, lr: float,
-               split: str = "valid", **changes: Any) -> list[Trial]:  # fmt: skip
-        """Train with more updates and more validations, of which the best counts."""
-        steps = LONGER * self.steps
-        often = {"steps": steps, "validate_every": max(steps // LOOKS, 1)}
-        return self.trials(f"{part}-{lr}", models, corpus, split, lr=lr, **often, **changes)
-
-    def first(self, train: list[TextPair], valid: list[TextPair], test: list[TextPair],
-              far: list[TextPair]) -> dict[str, Callable[[], object]]:  # fmt: skip
-        """Give the parts of the contest, by the names under which they are stored."""
-        half = replace(self, steps=self.steps // 2)
+    def short(self) -> dict[str, Any]:
+        """Train with few updates; score what has learned nothing."""
+        train, valid, test = (read_split(CORPUS, split) for split in ("train", "valid", "test"))
+        few = {split: read_split(FEW, split) for split in ("train", "valid")}
+        far = far_from(train, test)
         return {
-            "contest": lambda: [scores(trial) for trial in self.trials("contest", MODELS, CORPUS)],
-            "rules": lambda: rules(valid, train),
-            "few_rules": lambda: {
-                "copy": copied_bleu(*(read_split(FEW, split) for split in ("valid", "train")))
-            },
-            "test_rules": lambda: {
-                "bleu": copied_bleu(test, train), "far": copied_bleu(far, train)
-            },
-            "dropout": lambda: with_gap(
-                half.trials("dropout", dropping(), FEW, lr=DROPOUT_RATES[1])
-            ),
-            "rates": self.at_rates,
-        }  # fmt: skip
+            "contest": [scores(trial) for trial in self.train("contest", MODELS, CORPUS)],
+            "dropout": with_gap(self.half.train("dropout", dropping(), FEW, lr=DROPOUT_LR)),
+            "rates": self.at_rates(),
+            "rules": rules(valid, train),
+            "few_rules": {"copy": copied_bleu(few["valid"], few["train"])},
+            "test_rules": {"bleu": copied_bleu(test, train), "far": copied_bleu(far, train)},
+        }
 
-    def long(self, valid: list[TextPair], far: list[TextPair]) -> dict[str, Callable[[], object]]:
-        """Give the parts of the longer trainings, by the names under which they are stored."""
-        half = replace(self, steps=self.steps // 2)
-        trained = {lr: self.longer("long", MODELS, CORPUS, lr) for lr in LONG_RATES}
+    def long(self) -> dict[str, Any]:
+        """Train with many updates, and look into each model at its best rate."""
+        valid = read_split(CORPUS, "valid")
+        trained = {lr: self.train_longer("long", MODELS, CORPUS, lr) for lr in LONG_RATES}
         rows = [
-            {**scores(trial), "lr": lr, "date": finished(trial), "curve": curve(trial)}
+            {**scores(trial), "lr": lr, "curve": curve(trial)}
             for lr, trials in trained.items()
             for trial in trials
         ]
         best = best_rates(rows)
         chosen = [t for name, lr in best.items() for t in trained[lr] if t.name == name]
-        looking = [trial for trial in chosen if trial.name != "fixed vector"]
         growing = [trial for trial in chosen if trial.name in GROWING]
-        held = {"Bahdanau": MODELS["Bahdanau"]}
-        return {
-            "contest": lambda: rows,
-            "best": lambda: best,
-            "maps": lambda: maps_apart(looking, valid[:200]),
-            "lengths": lambda: by_length(growing, longer()),
-            "joints": lambda: joints(growing, valid),
-            "penalty": lambda: [
-                {**scores(trial), "lr": lr, "date": finished(trial)}
-                for lr in LONG_RATES[1:]
-                for trial in self.longer(
-                    "penalty", held, CORPUS, lr, doubly_stochastic_penalty=PENALTY
-                )
-            ],
-            "dropout": lambda: [
-                {**row, "lr": lr, "date": finished(trial)}
-                for lr in DROPOUT_RATES
-                for trials in [half.longer("long-dropout", dropping(), FEW, lr)]
-                for row, trial in zip(with_gap(trials), trials, strict=True)
-            ],
-            "test": lambda: [
-                {**scores(trial), "lr": lr, "far": bleu(Translator.load(trial.folder), far)[0]}
-                for name, lr in best.items()
-                for trial in self.longer("long", {name: MODELS[name]}, CORPUS, lr, split="test")
-            ],
-        }  # fmt: skip
+        found: dict[str, Any] = {
+            "contest": rows,
+            "best": best,
+            "penalty": [],
+            "dropout": [],
+            "maps": maps_apart([t for t in chosen if t.name != "fixed vector"], valid[:MAPPED]),
+            "lengths": by_length(growing, growing_pairs()),
+            "joints": joints(growing, valid),
+        }
+        bahdanau = {"Bahdanau": MODELS["Bahdanau"]}
+        for lr in PENALTY_RATES:
+            trials = self.train_longer(
+                "long-penalty", bahdanau, CORPUS, lr, doubly_stochastic_penalty=PENALTY
+            )
+            found["penalty"] += [{**scores(trial), "lr": lr} for trial in trials]
+        for lr in DROPOUT_LRS:
+            trials = self.half.train_longer("long-dropout", dropping(), FEW, lr)
+            found["dropout"] += [{**row, "lr": lr} for row in with_gap(trials)]
+        return {**found, "test": self.tested(best)}
+
+    def tested(self, best: dict[str, float]) -> list[dict]:
+        """Judge each model at its best rate on the test pairs: all, and those that are not near."""
+        far = far_from(*(read_split(CORPUS, split) for split in ("train", "test")))
+        return [
+            {**scores(trial), "lr": lr, "far": bleu(Translator.load(trial.folder), far)[0]}
+            for name, lr in best.items()
+            for trial in self.train_longer("long", {name: MODELS[name]}, CORPUS, lr, split="test")
+        ]
+
+
+def make_card(study: Study, steps: int, option: str) -> dict[str, Any]:
+    """Say how the results of a command were made."""
+    train, test = (read_split(CORPUS, split) for split in ("train", "test"))
+    examples = encode_pairs(train, Vocabularies.learn(train, CORPUS.languages))
+    updates = steps * (LONGER if option == "--long" else 1)
+    dropout = steps // 2 * (LONGER if option == "--long" else 1)
+    changed = f"--steps {steps}" if steps != BUDGET.steps else ""
+    told: dict[str, Any] = {
+        "command": " ".join(f"python -m benchmarks.contest {option} {changed}".split()),
+        "corpus": f"toy, {CORPUS.pairs:,} pairs; for dropout {FEW.pairs:,}",
+        "judged_on": "validation",
+        "updates": updates,
+        "passes": round(updates / len(Batches(examples, tokens=BUDGET.batch_tokens)), 1),
+        "dropout_updates": dropout,
+        "batch_tokens": BUDGET.batch_tokens,
+        "signature": corpus_bleu(["."], ["."]).signature,  # of any two texts
+    }
+    if option == "--rates":
+        return study.card(**told, lr=list(LEARNING_RATES), seeds=[RATES_SEED])
+    if not option:
+        return study.card(**told, lr=BUDGET.lr, dropout_lr=DROPOUT_LR, seeds=list(SEEDS))
+    near = len(test) - len(far_from(train, test))
+    return study.card(
+        **told,
+        validations=LOOKS,
+        lr=list(LONG_RATES),
+        penalty=PENALTY,
+        penalty_lr=list(PENALTY_RATES),
+        dropout_lr=list(DROPOUT_LRS),
+        seeds=list(SEEDS),
+        maps_of=MAPPED,
+        known_pairs=KNOWN,
+        test_sentences=f"{len(test)}; {len(test) - near} not one exchanged word away from training",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, look, write; after each part what is known so far."""
+    """Train, look, write."""
     parser = study_parser("contest", __doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=BUDGET.steps, help="updates of each training")
-    parser.add_argument("--long", action="store_true", help="train longer, and look into that")
-    parser.add_argument("--rates", action="store_true", help="renew the table of rates alone")
+    parser.add_argument("--steps", type=int, default=BUDGET.steps, help="of a short training")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--long", action="store_true", help="train longer, and look into that")
+    which.add_argument("--rates", action="store_true", help="the table of rates alone")
     options = parser.parse_args(arguments)
-    if options.long and options.rates:
-        parser.error("--long and --rates are two commands")
+    if options.steps < 2:
+        parser.error("--steps: expected 2 or more, for dropout has half of them")
     study = Study("contest", options.work, options.result)
+    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
     prepare_process()
     torch.set_num_threads(1)
     contest = Contest(options.work, options.steps)
-    train, valid, test = (read_split(CORPUS, split) for split in ("train", "valid", "test"))
-    far = [pair for pair, near in zip(test, one_word_away(test, train)) if not near]
-    batches = len(Batches(encode_pairs(train, Vocabularies.learn(train, CORPUS.languages)),
-                          tokens=BUDGET.batch_tokens))  # fmt: skip
-    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
-    rates_card = study.card(
-        command="python -m benchmarks.contest --rates",
-        lr=list(LEARNING_RATES),
-        seeds=[RATES_SEED],
-    )
-    if options.rates:
-        return study.write({**stored, "rates": contest.at_rates(), "rates_card": rates_card})
+    card = partial(make_card, study, options.steps)
     if options.long:
-        card = study.card(
-            command="python -m benchmarks.contest --long",
-            updates=LONGER * options.steps,
-            passes=round(LONGER * options.steps / batches, 1),
-            validations=LOOKS,
-            lr=list(LONG_RATES),
-            dropout_lr=list(DROPOUT_RATES),
-            seeds=list(SEEDS),
-            test_sentences=f"{len(test)}; {len(far)} not one exchanged word away from training",
-            signature=corpus_bleu(["."], ["."]).signature,
-        )
-        parts, found = contest.long(valid, far), {"card": card}
-        whole = {**stored, "long": found}
+        found = {"long": {"card": card("--long"), **contest.long()}}
+    elif options.rates:
+        found = {"rates_card": card("--rates"), "rates": contest.at_rates()}
     else:
-        card = study.card(
-            corpus=f"toy, {CORPUS.pairs:,} pairs; for dropout {FEW.pairs:,}",
-            judged_on="validation",
-            updates=f"{options.steps}; for dropout {options.steps // 2}",
-            epochs=round(options.steps / batches, 1),
-            batch_tokens=BUDGET.batch_tokens,
-            lr=f"{BUDGET.lr}; for dropout {DROPOUT_RATES[1]}",
-            seeds=list(SEEDS),
-            signature=corpus_bleu(["."], ["."]).signature,
-        )
-        parts, found = contest.first(train, valid, test, far), {"card": card}
-        found |= {"rates_card": rates_card}
-        found |= {"long": stored["long"]} if "long" in stored else {}
-        whole = found
-    for name, part in parts.items():
-        found[name] = part()
-        study.write(whole)
-        print(f"contest: {name}", flush=True)
-    return None
+        found = {"card": card(""), **contest.short(), "rates_card": card("--rates")}
+    study.write({**stored, **found})
 
 
 if __name__ == "__main__":

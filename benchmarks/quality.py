@@ -435,7 +435,7 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
     ]
     places: dict[str, list[str]] = {}
     for run in runs:
-        places.setdefault(run["machine"] or "", []).append(str(run["seed"]))
+        places.setdefault(run["machine"] or "some machine", []).append(str(run["seed"]))
     if len(places) > 1:
         where = "; ".join(
             f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)} on {machine}"

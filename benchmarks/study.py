@@ -44,11 +44,7 @@ class Study:
         file = self.work / f"{key}.json"
         if not file.exists():
             self.work.mkdir(parents=True, exist_ok=True)
-            found = json.dumps(train(*arguments), ensure_ascii=False)
-            # A reader of the folder must never meet half a file.
-            unfinished = file.with_suffix(".part")
-            unfinished.write_text(found, encoding="utf-8")
-            unfinished.replace(file)
+            _replace(file, json.dumps(train(*arguments), ensure_ascii=False))
             print(f"{self.name}: {key}", flush=True)
         return json.loads(file.read_text(encoding="utf-8"))
 
@@ -64,8 +60,14 @@ class Study:
 
     def write(self, found: dict) -> None:
         """Store what was found."""
-        text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
-        self.result.write_text(text, encoding="utf-8")
+        _replace(self.result, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a file at once: nobody must ever meet half of it."""
+    unfinished = file.with_suffix(".part")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(file)
 
 
 def study_parser(name: str, description: str) -> argparse.ArgumentParser:

@@ -421,7 +421,7 @@ ResultTable(heads, rows, "Steps that move, of six")
 # ### Measured, with three seeds
 #
 # The same sizes (states of 64 numbers), pairs and batches for all, Luong's order without feeding, additive
-# score, 282 updates; validation sentences judge, and in the grid below test sentences as well. The loss is that of training, in nats a word: the mean of the
+# score, 282 updates; validation sentences judge. The loss is that of training, in nats a word: the mean of the
 # last 20 updates. What would a model reach that knows only the frequencies $f_k$? Its loss is their entropy,
 # $-\sum_k f_k \log f_k$, which needs no training. Below the table stand the sentences of the book, in three
 # trainings of one seed: the readout that went flat, the same one from frequencies, and Bahdanau's order with
@@ -499,8 +499,7 @@ for i, pair in enumerate(FIVE):
 # and keeps the context out of it. Beside the four stands the decoder that ignores its context.
 #
 # The names in the table stand for an order and a feeding. The readout is linear, not Bahdanau's maxout or
-# Luong's tanh, and in a decoder that is fed more weights are at work. (For the score and the readout as further choices
-# see [the capstone](20_study.ipynb), which gives all its models the same number of weights.)
+# Luong's tanh, and in a decoder that is fed more weights are at work. (For the score and the readout as further choices see [the capstone](20_study.ipynb), whose eight models have nearly equal numbers of weights.)
 #
 # ```{predict} the-grid
 # ```
@@ -546,8 +545,14 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #   {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So the two choices act
 #   together: of those that ask before, the fed one is better. It also has more weights at work. Another reason may be
 #   that the context comes from a state that has not read the last word, and, if nothing is fed, no later state reads that context.
-# - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} in Luong's order without feeding, {{ span(runs(fed=True),"aer",".2f") }} with it, {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order, and {{ span(runs("before",False),"aer",".2f") }} there without feeding: each seed of the first is below each seed of the others, by {{ nearest }} or more. But the same decoder from a zero bias has {{ span(runs(bias="zero"),"aer",".2f") }}: three seeds
-#   are few here. Why, this table cannot say.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>And the links</summary>
+#
+# The links of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} in Luong's order without feeding, {{ span(runs(fed=True),"aer",".2f") }} with it, {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order, and {{ span(runs("before",False),"aer",".2f") }} there without feeding: each seed of the first is below each seed of the others, by {{ nearest }} or more. But the same decoder from a zero bias has {{ span(runs(bias="zero"),"aer",".2f") }}: three seeds
+# are few here. Why, this table cannot say.
 #
 # </details>
 
@@ -710,7 +715,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # `step`, and a test says that step by step equals all at once.
 #
 # **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not wait
-# (here {{ span(runs(),"seconds",".1f") }} seconds against Bahdanau's {{ span(runs("before",True),"seconds",".1f") }}; the machine did other work, so this is a hint). In translation each step waits for the last word in both orders. "Luong is
+# (here {{ span(runs(),"seconds",".1f") }} seconds against Bahdanau's {{ span(runs("before",True),"seconds",".1f") }}; the machine did other work: a hint). In translation each step waits for the last word in both orders. "Luong is
 # for large data": we found no measurement of it.
 
 # %% [markdown]

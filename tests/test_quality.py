@@ -246,7 +246,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     quality.main()
     text = page.read_text(encoding="utf-8")
     assert "| luong | de-en | 4 | greedy |" in text
-    assert "seed 3 on one H100; seed 4 on a laptop" in text
+    assert "seeds 1, 2, 3 on one H100; seed 4 on a laptop" in text
     row = {"direction": "de-en", "lowercase": False, "split": "test", "sentences": 1000,
            "one_word_away": 13, "bleu": 8.1, "tokenized": 7.9}  # fmt: skip
     monkeypatch.setattr(quality, "copy_all", lambda groups: [row] * len(groups))
@@ -319,7 +319,9 @@ def test_the_readme_quotes_the_runs_of_the_file():
     seeds = [len(reached[preset]["seeds"]) for preset in ("bahdanau", "transformer-tiny")]
     assert seeds == [4, 3]
     assert "{} is the mean of four seeds, {} of three ".format(*told) in " ".join(readme.split())
-    assert "one such training took from under one hour to four." in " ".join(readme.split())
+    assert "one such training took from under an hour to almost four hours." in " ".join(
+        readme.split()
+    )
     hours = [
         run["minutes"] / 60
         for run in json.loads(quality.RESULT.read_text(encoding="utf-8"))["runs"]

@@ -108,8 +108,9 @@ def main() -> None:
         environment = os.environ | {"PYTHONPATH": str(installed)}  # comes before this checkout
         # Data of this machine would be something that no record knows of.
         environment.pop("SEQATTN_DATA", None)
-        # As all stages do: two workers whose threads wait for each other take minutes for seconds.
-        environment.setdefault("OMP_NUM_THREADS", "1")
+        # As they were executed: same thread count, same text. And threads of two workers that wait
+        # for each other take minutes for seconds.
+        environment["OMP_NUM_THREADS"] = "1"
         status = subprocess.run(command, cwd=here, env=environment, check=False).returncode
         print(*slowest(copies, installed), sep="\n")
         if report.exists() and green.add(known, report.resolve(), every, installed):

@@ -61,7 +61,7 @@ class LocalAttention(Mechanism):
     Raises
     ------
     ValueError
-        If the window is below 1, or alignment or score is unknown.
+        If the window is below 1 or no whole number, or alignment or score is unknown.
 
     References
     ----------

@@ -155,7 +155,7 @@ class LocationAttention(Attention):
     Raises
     ------
     ValueError
-        If ``max_len`` is below 1.
+        If ``max_len`` is below 1 or no whole number.
 
     References
     ----------
@@ -191,7 +191,7 @@ class ReducedRankAttention(Attention):
     Raises
     ------
     ValueError
-        If the rank is out of range.
+        If the rank is out of range or no whole number.
 
     References
     ----------
@@ -206,6 +206,7 @@ class ReducedRankAttention(Attention):
     """
 
     def __init__(self, d_query: int, d_key: int, rank: int, *, dropout: float = 0.0):
+        check_whole("rank", rank)
         if not 1 <= rank <= min(d_query, d_key):
             raise ValueError(
                 f"rank is {rank}; expected 1 to min(d_query, d_key) = {min(d_query, d_key)}"

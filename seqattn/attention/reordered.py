@@ -76,7 +76,7 @@ def online_softmax_attention(
     Raises
     ------
     ValueError
-        If the block is below 1, or shapes do not fit.
+        If the block is below 1 or no whole number, or shapes do not fit.
 
     References
     ----------

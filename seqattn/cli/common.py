@@ -146,7 +146,7 @@ def name_corpus(
     if given and name != "files":
         raise CorpusError(f"--{next(iter(given))} is for files of your own; {name} has its own")
     if encoding != "utf-8" and name != "files":
-        raise CorpusError(f"--encoding is for files of your own; {name} has its own")
+        raise CorpusError(f"--encoding {encoding} is for files of your own; {name} has its own")
     paths |= given
     if pair is None:
         endings = [Path(path.removesuffix(".gz")).suffix.lstrip(".") for path in data]
@@ -238,6 +238,8 @@ def read_test(
         pairs, name = read_split(corpus, split), " and ".join(data)
         _warn_of_known(checkpoints, corpora, pairs)
         return pairs, name, corpora
+    if encoding != "utf-8":
+        raise fail(f"--encoding {encoding} is for files named with --data; none is named")
     if not stored:
         raise fail(f"{checkpoints[0]} does not say what it was trained on; name files with --data")
     # As it is printed: what is lower-cased in training is so by the translator itself.

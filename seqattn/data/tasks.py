@@ -59,7 +59,7 @@ def letter_pairs(
     Raises
     ------
     ValueError
-        If there is no such task, or a number is out of its limits.
+        If there is no such task, or a number is out of its limits or no whole one.
 
     Examples
     --------
@@ -72,8 +72,9 @@ def letter_pairs(
     longest = shortest if longest is None else longest
     if task not in LETTER_TASKS:
         raise ValueError(f"task is {task!r}; expected one of {', '.join(LETTER_TASKS)}")
-    for name, number in (("count", count), ("shortest", shortest), ("longest", longest)):
-        check_whole(name, number)
+    check_whole("count", count, least=0)
+    check_whole("shortest", shortest)
+    check_whole("longest", longest)
     if not 1 <= shortest <= longest:
         raise ValueError(f"lengths are {shortest} to {longest}; expected at least 1, in this order")
     check_whole("letters", letters)
@@ -151,6 +152,7 @@ def which_clause(count: int, *, seed: int = 0) -> list[TwoClauses]:
     """
     flags = (False, True)
     every = list(product(flags, flags, flags, flags, OTHERS, range(len(GOOD)), range(len(BAD))))
+    check_whole("count", count)
     if not 1 <= count <= len(every):
         raise ValueError(f"count is {count}; expected 1 to {len(every)}, which is all there are")
     drawn = []

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 from torch.utils.flop_counter import FlopCounterMode
 
-from seqattn import LocalAttention, padding_mask
+from seqattn import (
+    LocalAttention,
+    LocationAttention,
+    ReducedRankAttention,
+    padding_mask,
+)
+from seqattn.attention import online_softmax_attention
 from tests import oracles
 from tests.hostile import either_side, every_rubbish, surround
 
@@ -199,9 +205,18 @@ def test_torch_compile_takes_it_whole(alignment, compile_whole):
     torch.testing.assert_close(compiled(*given).context, attention(*given).context)
 
 
-def test_half_a_window_is_refused(unchecked):
-    with pytest.raises(ValueError, match=r"window is 1\.5; expected a whole"):
-        LocalAttention(3, 4, 1.5)
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda half: LocalAttention(3, 4, window=half),
+        lambda half: LocationAttention(3, max_len=half),
+        lambda half: ReducedRankAttention(3, 4, rank=half),
+        lambda half: online_softmax_attention(*[torch.randn(2, 3, 4)] * 3, block=half),
+    ],
+)
+def test_half_a_position_is_refused(build, unchecked):
+    with pytest.raises(ValueError, match=r" is 1\.5; expected a whole number"):
+        build(1.5)
 
 
 @pytest.mark.parametrize(

@@ -220,15 +220,15 @@ def test_the_stored_contest_is_of_these_models():
     assert trained == [(row["model"], row["seed"]) for row in long["test"]]
     assert long["best"] == contest.best_rates(long["contest"])
     assert all(row["lr"] == long["best"][row["model"]] for row in long["test"])
-    asked = itertools.product(contest.LONG_RATES[1:], (1, 2, 3))
+    asked = itertools.product(contest.PENALTY_RATES, (1, 2, 3))
     assert list(asked) == [(row["lr"], row["seed"]) for row in long["penalty"]]
-    asked = itertools.product(contest.DROPOUT_RATES, ("0%", "30%"), (1, 2, 3))
+    asked = itertools.product(contest.DROPOUT_LRS, ("0%", "30%"), (1, 2, 3))
     assert list(asked) == [(row["lr"], row["model"], row["seed"]) for row in long["dropout"]]
     vocabularies = measured("order")["card"]["vocabularies"]
     for row in stored["contest"]:
         model = build_model(contest.MODELS[row["model"]], *vocabularies)
         assert sum(p.numel() for p in model.parameters()) == row["parameters"]
-    groups = contest.longer()
+    groups = contest.growing_pairs()
     assert list(groups) == long["lengths"]["lengths"]
     firsts = [pairs[0].source for pairs in groups.values()]
     assert firsts == [text["source"] for text in long["lengths"]["texts"]]
@@ -237,7 +237,7 @@ def test_the_stored_contest_is_of_these_models():
 
 
 def test_the_sentences_that_grow_are_in_no_split():
-    groups = contest.longer()
+    groups = contest.growing_pairs()
     assert {len(pairs) for pairs in groups.values()} == {40}
     drawn = {pair.source for pairs in groups.values() for pair in pairs}
     for split in ("train", "valid", "test"):
@@ -269,30 +269,44 @@ def test_the_stored_rules_are_those_of_the_corpus():
 
 
 def test_maps_of_other_words_are_what_chance_does(monkeypatch):
-    """Three equal models: no distance, but from their own rows in another order."""
-    torch.manual_seed(0)
-    maps = [torch.eye(9)[torch.randperm(9)] for _ in range(5)]
+    """One-hot rows: models and seeds differ in known rows; chance has another order of rows."""
+
+    def maps(name, seed):
+        """Row 0 is the model's, rows 1 and 2 the seed's; the others are all alike."""
+        places = torch.arange(9)
+        places[0] = 3 + (name == "two")
+        places[1:3] = 4 + seed
+        return torch.eye(12)[places]
+
     fake = types.SimpleNamespace(
         load=lambda folder: types.SimpleNamespace(
-            force=lambda pairs: [types.SimpleNamespace(weights=rows) for rows in maps]
+            force=lambda pairs: [types.SimpleNamespace(weights=maps(*folder))] * 5
         )
     )
     monkeypatch.setattr(contest, "Translator", fake)
-    asked = itertools.product(("one", "two"), (1, 2, 3))
-    trials = [types.SimpleNamespace(name=name, seed=seed, folder="") for name, seed in asked]
+    asked = list(itertools.product(("one", "two"), (1, 2, 3)))
+    trials = [types.SimpleNamespace(name=a, seed=b, folder=(a, b)) for a, b in asked]
     found = {
         (row["first"], row["second"]): row["distances"] for row in contest.maps_apart(trials, [])
     }
-    assert {pair: len(apart) for pair, apart in found.items()} == {
-        ("one", "one"): 3,
-        ("one", "two"): 6,
-        ("two", "two"): 3,
-        ("one", "shuffled"): 3,
-        ("two", "shuffled"): 3,
+    seeds, both = round(2 / 9, 4), round(3 / 9, 4)  # two rows of nine differ, or three
+    assert {pair: apart for pair, apart in found.items() if pair[1] != "shuffled"} == {
+        ("one", "one"): [seeds] * 3,
+        ("one", "two"): [both] * 6,
+        ("two", "two"): [seeds] * 3,
     }
-    for (_, second), apart in found.items():
-        assert (set(apart) == {0.0}) is (second != "shuffled")
-    assert all(0.7 < value <= 1 for value in found["one", "shuffled"])
+    for name in ("one", "two"):
+        assert len(found[name, "shuffled"]) == 3
+        assert all(0.7 < value <= 1 for value in found[name, "shuffled"])
+
+
+def test_test_sentences_that_are_one_word_away_are_shorter():
+    train, test = (read_split(contest.CORPUS, split) for split in ("train", "test"))
+    far = contest.far_from(train, test)
+    near = [pair for pair in test if pair not in far]
+    words = [statistics.mean(len(pair.source.split()) for pair in some) for some in (near, far)]
+    assert len(near) > 100
+    assert words[0] < 0.75 * words[1]
 
 
 def test_the_best_rate_has_the_best_mean_of_its_seeds():
@@ -327,7 +341,6 @@ def small_contest(tmp_path, monkeypatch):
     small = {"d_embed": 4, "d_hidden": 6}
     models = {"Bahdanau": ModelConfig(**small), "fixed vector": ModelConfig("fixed", **small)}
     monkeypatch.setattr(contest, "MODELS", models)
-    monkeypatch.setattr(contest, "by_length", lambda *given: {})  # it divides by such BLEU
     monkeypatch.setattr(contest, "prepare_process", lambda: None)
     result = tmp_path / "contest.json"
 
@@ -342,11 +355,12 @@ def small_contest(tmp_path, monkeypatch):
 @pytest.mark.weekly  # two dozen processes
 def test_the_contest_keeps_what_each_training_costs_and_asks_at_four_rates(small_contest):
     found = small_contest()
-    assert set(measured("contest")) == {*found, "long"}
+    assert {*found, "long"} == set(measured("contest"))
     for row in found["contest"]:
         assert row["seconds"] > 0
         assert row["memory"] > 0
-    assert {row["training"] > 1 for row in found["dropout"]} == {True}
+    for row in found["dropout"]:
+        assert row["gap"] == pytest.approx(row["perplexity"] / row["training"], rel=1e-3)
     rates = [(row["lr"], row["model"], row["seed"]) for row in found["rates"]]
     assert rates == [(lr, model, 0) for lr in contest.LEARNING_RATES for model in contest.MODELS]
     assert contest.BUDGET.lr in contest.LEARNING_RATES
@@ -373,14 +387,21 @@ def test_longer_trainings_of_the_contest_are_looked_into(small_contest):
     assert set(measured("contest")["long"]) == set(found)
     assert json.loads(small_contest.result.read_text())["contest"] == "kept"
     assert [row["model"] for row in found["dropout"]] == (["0%"] * 3 + ["30%"] * 3) * 3
-    assert {row["training"] > 1 for row in found["dropout"]} == {True}
+    for row in found["dropout"]:
+        assert row["gap"] == pytest.approx(row["perplexity"] / row["training"], rel=1e-3)
     assert all("far" in row for row in found["test"])
     assert [(row["model"], row["lr"]) for row in found["test"][::3]] == list(found["best"].items())
     assert found["card"]["updates"] == updates
-    looks = min(updates, contest.LOOKS)
+    every = max(updates // contest.LOOKS, 1)
     for row in found["contest"]:
-        assert looks <= len(row["curve"]) <= looks + 1
+        assert len(row["curve"]) == -(-updates // every)
         assert row["bleu"] == pytest.approx(max(row["curve"]), abs=0.01)
+    assert found["lengths"]["left"]["Bahdanau"] == [None] * 3  # of no BLEU at all
+    # A second run finds all trainings, and both commands leave what is not theirs.
+    assert small_contest("--long")["long"]["contest"] == found["contest"]
+    both = small_contest()
+    assert both["long"]["contest"] == found["contest"]
+    assert set(measured("contest")) == set(both)
 
 
 SIZES = (31, 37)
@@ -587,7 +608,7 @@ def test_chapter_3_found_the_ranges_of_the_penalty_apart():
     assert stored["card"]["pairs"] > contest.CORPUS.pairs
     # And what chapter 3 says of chapter 20: apart at two of three rates.
     long, lower = measured("contest")["long"], []
-    for lr in contest.LONG_RATES[1:]:
+    for lr in contest.PENALTY_RATES:
         with_it, without = (
             [r["aer"] for r in long[part] if (r["model"], r["lr"]) == ("Bahdanau", lr)]
             for part in ("penalty", "contest")

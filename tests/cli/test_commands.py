@@ -412,7 +412,11 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
         ("train --precision fp8", "--precision is 'fp8'; expected auto, fp32 or bf16"),
         ("train --device warp", "--device warp is not to be had here"),
         ("train --run numbers.tsv", "numbers.tsv is a file; expected a folder"),
-        ("train --data toy --encoding latin-1", "--encoding is for files of your own; toy has its"),
+        ("train --data toy --encoding latin-1", "--encoding latin-1 is for files of your own; toy"),
+        (
+            "evaluate --run toy --encoding latin-1",
+            "--encoding latin-1 is for files named with --da",
+        ),
         ("train --data latin.tsv", "is no utf-8; state its encoding, as in --encoding latin-1"),
         ("translate --run toy --file latin.tsv", "is no utf-8; state its encoding, as in --enc"),
         ("translate --run toy --file latin.tsv --encoding utf-9", "unknown encoding: utf-9"),

@@ -45,6 +45,7 @@ def test_the_letters_do_not_depend_on_the_task_and_all_occur():
         (("double", 1, 0), "lengths are 0 to 0; expected at least 1"),
         (("double", 1, 2.5), "shortest is 2.5; expected a whole number"),
         (("double", True, 2), "count is True; expected a whole number"),
+        (("double", -3, 2), "count is -3; expected at least 0"),
     ],
 )
 def test_errors_name_what_was_wrong(given, said):
@@ -55,6 +56,8 @@ def test_errors_name_what_was_wrong(given, said):
 def test_an_odd_alphabet_is_refused():
     with pytest.raises(ValueError, match="letters is 5; expected an even number from 2 to 26"):
         letter_pairs("double", 1, 3, letters=5)
+    with pytest.raises(ValueError, match=r"letters is 4\.0; expected a whole number"):
+        letter_pairs("double", 1, 3, letters=4.0)
 
 
 def test_a_clause_is_what_its_label_says():
