@@ -375,7 +375,7 @@ def test_rates_are_renewed_alone(small_contest):
     assert found["contest"] == "kept"
     rates = [(row["lr"], row["model"]) for row in found["rates"]]
     assert rates == [(lr, model) for lr in contest.LEARNING_RATES for model in contest.MODELS]
-    assert found["rates_card"]["command"].endswith("--rates")
+    assert found["rates_card"]["command"].endswith("benchmarks.contest --rates --steps 2")
 
 
 @pytest.mark.weekly  # four dozen processes
