@@ -1059,7 +1059,7 @@ plt.show()
 # The row of *preparing* gives {{ f"{halves['▁bereitet']:.2f}" }} to *bereitet* and
 # {{ f"{halves['▁zu']:.2f}" }} to *zu*; no row looks most at *zu*. The state of *bereitet* may know of *zu* all the same. Or *zu* was not needed: *bereitet* alone can mean *prepares*. In all five maps the verb's row looks most at the first half. In the third *holding* looks
 # most at *halten*, and *on* at *auf*: a word for each half, and wrong (*sich aufhalten* is to
-# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (The rule is older than these translations.)
+# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (The captions were chosen before that.)
 #
 # </details>
 

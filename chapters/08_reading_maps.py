@@ -395,7 +395,7 @@ wide = dict(zip(caption["tokens"], effective_positions(real[None])[0].tolist()))
 # All four have **one colour scale, from 0 to 1**. Let the scale follow the data, and a map whose weights
 # lie between 0.099 and 0.101 gets the full contrast of a sharp one: you would read noise.
 #
-# In the caption, *A man preparing food on the stove*, every word is right: *on*, whose row is the most diffuse with
+# In the caption, *A man preparing food on the stove*, every word is right: *on*, whose row is the widest with
 # {{ f"{wide['▁on']:.1f}" }} effective positions, as well as *stove*, whose row is the narrowest with
 # {{ f"{wide['▁stove']:.1f}" }}. So a wide row need not be an error. One sentence shows that, and nothing else; below, many are counted.
 #

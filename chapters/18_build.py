@@ -159,7 +159,7 @@ vocabularies = pieces if FULL else whole
 # target length first and source length second. The size of a batch is measured in tokens, so it holds many
 # short sentences or few long ones. The encoder also **packs** its batch: it hands PyTorch the true lengths,
 # so that no state is computed from padding. The next cell compares the padding left among the targets
-# with that of random batches. (Among the sources more is left: the package rounds their width up to a multiple of four: a GPU records an update for each shape.)
+# with that of random batches. (Among the sources more is left: their width is rounded up to a multiple of four, as a GPU records an update for each shape.)
 
 # %%
 examples = encode_pairs(
@@ -551,7 +551,7 @@ translator.model.forward = sound
 # | teacher forcing in training, free running in evaluation; both measured | `metrics.jsonl`: perplexity and BLEU |
 # | gradients clipped; loss finite | `norm` in `metrics.jsonl`; the run stops at NaN |
 # | greedy first, then a beam; maps inspected, wrong outputs first | [chapter 19](19_judge.ipynb) |
-# | score with signature, several seeds, test set touched once | [chapter 20](20_study.ipynb) |
+# | score with signature, several seeds, test set read last | [chapter 20](20_study.ipynb) |
 #
 # ## Check yourself
 #

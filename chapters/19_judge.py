@@ -497,9 +497,9 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. So that growth alone is no sign of bad attention. This table cannot say whether wrong translations do so more
+# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. So growth alone is no sign of bad attention. This table cannot say whether wrong translations do so more
 # than right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
-# for the state beside the word may have read it. So that is a hint, not a verdict. If
+# for the state beside the word may have read it. Such a word is a hint, not a verdict. If
 # attention looked at the right word and a wrong one came out, look behind the attention: vocabulary, form, agreement. If it looked at no word in particular, suspect the attention. Coverage
 # in the score {eq}`eq-feels-coverage` is meant to prevent omission and repetition; in the loss
 # {eq}`eq-looks-again` it makes a second look cost. The loss takes

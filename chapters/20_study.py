@@ -13,7 +13,7 @@
 # # Study it
 #
 # What makes one translator better than another? You compare five kinds of model at one budget, find that
-# the comparison cannot say *why*, and take it apart: score, order and readout, one at a time. Then come the maps of several seeds, a penalty, long sentences, dropped weights, and one look at the test pairs.
+# the comparison cannot say *why*, and take it apart: score, order and readout, one at a time. Then come the maps of several seeds, a penalty, long sentences, dropped weights, and at last the test pairs.
 #
 # **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb). **It covers** how to
 # compare models and what a comparison may claim. The results of the trainings behind the tables are
@@ -119,7 +119,7 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, with three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation, its MiB how far the peak of a process's memory rose; seeds of one model can be nearly as far apart as all four recurrent models.
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, with three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation, its MiB how far the peak of a process's memory rose; in MiB seeds of one model differ nearly as much as all four recurrent ones.
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
 #
 # In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from lowest to highest. Three dots and three others of
@@ -197,10 +197,10 @@ plt.show()
 # the Transformer have their best at the contest's, the others at twice that, where the Transformer
 # fails.
 #
-# The last table's trainings are six times as long; their rates fall to 0, too. At its three
+# The last table's trainings are six times as long; as before, rates fall to 0. At its three
 # lower rates the additive models and the Transformer are ahead of Luong's, which is ahead of the fixed vector. At a
-# quarter and at half of the contest's rate the Transformer is ahead of Bahdanau's model, at the contest's behind. At best rates, with worse ones on both sides, no difference is seen between these two, nor to coverage; then comes
-# Luong's, then the fixed vector. At twice the
+# quarter and at half of the contest's rate the Transformer is ahead of Bahdanau's model, at the contest's behind. At best rates, with worse ones on both sides, no difference is seen among these two and coverage;
+# Luong's is behind them, the fixed vector last. At twice the
 # contest's rate the Transformer and Luong's model fail, behind the fixed vector. (All rates rose over 100 updates; slower may help.)
 #
 # In the first table Luong's model has hardly any entropy (on what each model wrote), alignment errors (on references) whose range overlaps
@@ -362,9 +362,9 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # <details><summary>What the second table shows</summary>
 #
 # By the means "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
-# does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: under tanh, after few updates at half the rate, general leads by the means, once with ranges
-# apart by a hair, once with no difference seen. After many, additive leads. (There, at every rate, general under tanh also fits the training pairs least: too few updates, or too high a rate.) So the planned number of updates may turn a comparison around. What counts most changes, too: the readout after few updates at the lowest rate, the score after many at the two lower
-# rates. (Elsewhere no difference between the two is seen.)
+# does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: under tanh, after few updates at a rate of 0.0035, general leads by the means, once with ranges
+# apart by a hair, once with no difference seen. After many, additive leads. (There, at every rate, general under tanh also fits the training pairs least: too few updates, or too high a rate.) So the planned number of updates may turn a comparison around. What counts most changes, too: after few updates at the lowest rate the readout, after many at the two lower
+# rates the score. (Elsewhere the two overlap, seed by seed.)
 #
 # </details>
 #
@@ -372,7 +372,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # In the first table's trainings "after" takes {{ f"{100 * min(fewer):.1f}" }} to
 # {{ f"{100 * max(fewer):.1f}" }} points off the mean alignment error rate, with ranges
-# apart in three of the four pairs. In no pair are the links of the two readouts apart: no difference seen.
+# apart in three of the four pairs. In no pair are the two readouts' error rates apart: no difference seen.
 #
 # </details>
 #
@@ -404,11 +404,10 @@ title = f"Mean distance of two rows, {long['card']['maps_of']} pairs: lowest to 
 ResultTable(("model", *others), rows, title, f"To repeat: {long['card']['command']}")
 
 # %% [markdown]
-# A cell has the least and the greatest distance: on the diagonal of three pairs of seeds, elsewhere of six pairs of
-# trainings whose seeds differ. The last column compares with the rows of the same model from another seed in another order:
+# A cell has the least and the greatest distance: on the diagonal and in the last column of three pairs of seeds, elsewhere of
+# six pairs of trainings whose seeds differ. The last column compares with the rows of the same model from another seed in another order:
 # what chance does. Two seeds of one mechanism are far nearer to each other than that. Yet they do not draw the same map,
-# which warns against a sentence such as "Bahdanau attends to …" about a single map of a single training. The two additive models, at one rate, are little farther from each other than two seeds of one. Any other two models,
-# most of them at different rates, are farther apart than two seeds of any. (A sharp row and a flat one are apart even
+# which warns against a sentence such as "Bahdanau attends to …" about a single map of a single training. The two additive models, at one rate, are hardly farther from each other than two seeds of one. Any other two models, in four of five cases at different rates, are farther apart than two seeds of any. (A sharp row and a flat one are apart even
 # where they favour the same word, and the Transformer's row is the mean of four heads.)
 #
 # ## A penalty that wants each word read once
@@ -516,7 +515,7 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 #
 # From six words to twelve, lengths that training had, the fixed vector loses more than half of its score, and attention
 # less than a tenth. The ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb). (There are 40
-# sentences of each length, and some lengths drew harder ones: at nine words attention has {{ f"{curves['Bahdanau'][2]:.0f}" }} BLEU by the mean, at twelve {{ f"{curves['Bahdanau'][3]:.0f}" }}.)
+# sentences of each length, and some lengths may be harder: at nine words attention has {{ f"{curves['Bahdanau'][2]:.0f}" }} BLEU by the mean, at twelve {{ f"{curves['Bahdanau'][3]:.0f}" }}.)
 #
 # Beyond twelve, attention collapses as well. But there nearly every sentence has the joint *, and*, which
 # training never has. On validation sentences of 9 to 12 words, those with a comma or such a word as *and* or *because*
@@ -545,7 +544,7 @@ plt.show()
 
 # %% [markdown]
 # From six words to twelve the share goes down, with ranges apart; in nats no difference is seen, for the largest possible
-# grows. From 15 words on the share is higher than at any length of the training, with ranges apart, on what each model itself wrote; and BLEU is low.
+# grows. From 15 words on the share is higher than at any length of the training, with ranges apart, on what each model itself wrote; and BLEU is lower.
 #
 # ## Attention dropout
 #
@@ -632,14 +631,13 @@ ResultTable(("learning rate", *heads), rows, title, note)
 # here dropout *costs*: validation BLEU is lower with 30% than without. In the first table these models also
 # fit their own training pairs less, so having learned less could alone be the reason. (There the ranges of
 # the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates, poorer fit is hardly the reason: both kinds know the training pairs by heart, with perplexities near 1 on
-# 300 of them. Yet with dropout they are behind at each of three learning rates, at the two lower ones by more than before, and
-# still spread their attention more (over their own, worse translations, which may spread it too). Both kinds are best at the lowest; a still lower one was not tried.
+# 300 of them. Yet with dropout they are behind at each of three learning rates, by the means further than before, and still spread their attention more (over their own, worse translations, which may spread it too). Both kinds are best at the lowest; a still lower one was not tried.
 #
 # Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one strength of dropout. Neither table says that attention dropout costs on other corpora.
 #
 # </details>
 #
-# ## One look at the test pairs
+# ## The test pairs, at last
 #
 # No study above read the test pairs. Now they are read. (An earlier edition read them with the first contest; nothing was
 # chosen by it.) A sentence is *one word away* if exchanging a
@@ -705,7 +703,7 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 #
 # - **Five changes called one.** Luong's model trails Bahdanau's in the contest. Asking later, as the only
 #   change, was no handicap.
-# - **Choosing by the test set.** On this page only the last two tables read test pairs.
+# - **Choosing by the test set.** Here two tables read test pairs, and choose nothing.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
 # - **A budget that ends before convergence** says who does well with that budget, rate and schedule. Train
 #   longer, at several rates, before you rank.

@@ -256,7 +256,7 @@ def test_a_page_of_the_capstone_is_no_longer_than_a_session(name):
 
 
 def test_test_pairs_are_read_in_one_cell_of_each_page_and_not_while_building():
-    reads = re.compile(r"""read_split\(corpus, "test"\)|"test": \("test"|split="test\"""")
+    reads = re.compile(r"""read_split\(corpus, "test"\)|long\["test"\]|split="test\"""")
     found = {name: sum(bool(reads.search(text)) for text in code_of(name)) for name in NAMES}
     assert found == {"18_build": 0, "19_judge": 1, "20_study": 1}
 
