@@ -89,8 +89,8 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # decoder's own words are still wrong. The price comes later: in use, the decoder has to read its own
 # words, mistakes included.
 #
-# The *loss* is the mean of $-\log p$ over the reference's words. It is small if the decoder found them
-# probable. The gradient of the loss travels back along the arrows, down to the encoder, and each weight
+# The *loss* is the mean of $-\log p$ over the reference's words, where $p$ is the probability that the
+# decoder gave to the word. It is small if the decoder found them probable. The gradient of the loss travels back along the arrows, down to the encoder, and each weight
 # takes a small step against its gradient.
 #
 # Two trainings that differ only in their random numbers (the starting weights, the order of batches) end
@@ -101,12 +101,15 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # ## A question you can see
 #
 # Two such networks learned from the same sentence pairs, none longer than twenty words, with the
-# same number of updates. One hands its decoder the single vector $c$. The other lets the decoder
+# same number of updates. The sentences are artificial: a small *grammar*, a set of rules with about a
+# thousand English words, writes each of them together with its French translation. So there is as much to
+# learn from as one likes, and every mistake can be found. One hands its decoder the single vector $c$. The other lets the decoder
 # look back at every state: it has *attention*. Then both translated new sentences of up to forty
 # words (punctuation marks and *’s* count as words), greedily.
 #
 # The curves show **BLEU**, which runs from 0 to 100. BLEU is a *precision*: of the words a translation
-# contains, and of its runs of two, three and four words, how many also occur in the reference? The four
+# contains, and of its runs of two, three and four words, how many also occur in the reference (each at most as
+# often as it does there)? The four
 # shares are combined into one number. Precision alone would reward saying little, so output that is
 # shorter than the reference is marked down (the *brevity penalty*). A text identical to its reference
 # scores 100. The formula is {eq}`eq-bleu`, in chapter 19.
@@ -121,7 +124,7 @@ FixedVersusDynamic(**figure, index=-1)
 # <details><summary>What the figure shows</summary>
 #
 # The curves part at once, well within the lengths that both networks saw in training. Past the dotted
-# line both are on new ground. The network with attention holds up to 28 words and then slips too, in its
+# line both are on new ground. The network with attention stays above 95 up to 28 words and then slips too, in its
 # own way: at forty words, look for the clause that it leaves out.
 #
 # </details>
@@ -169,8 +172,8 @@ FixedVersusDynamic(**figure, index=-1)
 # The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and gave
 # $c$ to the decoder once, as its initial state. {cite:t}`cho2014rnn` passed it through one more layer and
 # fed it to every step, as in the figure. {cite:t}`kalchbrenner2013` came first, with a convolutional
-# encoder. In the two recurrent models $c$ has the same size whether the sentence has three words or
-# sixty.
+# encoder. In all three $c$ takes one form for the whole sentence; in the two with a recurrent encoder it also has the
+# same size, whether the sentence has three words or sixty.
 
 # %% [markdown]
 # ## Ten lines of PyTorch
@@ -255,16 +258,16 @@ padded, three = F.pad(x[:, :3], (0, 57)), torch.tensor([3])
 alone = encoder(x[:, :3], three).summary[:, -1]
 contexts = {
     "pads read": rnn(embed(padded))[0][:, -1],
-    "lengths given": encoder(padded, three),
+        "lengths given": encoder(padded, three).summary[:, -1],
 }
-contexts["lengths given"] = contexts["lengths given"].summary[:, -1]
+
 for name, vector in contexts.items():
     change = ((vector - alone).norm() / alone.norm()).item()
-    print(f"{name}: the context moves by {100 * change:.0f}% of its length")
+    print(f"{name}: the context changes by {100 * change:.0f}% of its norm")
 
 # %% [markdown]
 # So padding *does* matter for the decoder's start, even if no loss is computed on pads: the same sentence
-# would be translated differently in another batch. Telling PyTorch the lengths (*packing* the batch)
+# could be translated differently in another batch. Telling PyTorch the lengths (*packing* the batch)
 # therefore changes results, not only speed. (A packed batch holds all first words, then all second words, and
 # so on. Its `batch_sizes` says how many sentences still have a word at each step.)
 #
@@ -328,9 +331,9 @@ print(f"{longest:,} words fit into 512 floats, by counting")
 # come out scrambled, as noise, and each stored word adds a little. Then $\hat x_i$ is the word
 # whose vector fits best.
 #
-# Here is this code at two sizes: that of Cho et al. and Bahdanau et al. (2014; 1,000 numbers for
-# 30,000 words), and that of the small model measured above (320 numbers for about a thousand
-# words).
+# Here is this code at two sizes: that of Cho et al. (2014) and Bahdanau et al. (2015), 1,000 numbers for
+# 30,000 words, and that of the small model measured above, 320 numbers for about a thousand
+# words.
 
 # %%
 from seqattn.metrics import superpose, unpack
@@ -386,9 +389,9 @@ plt.show()
 # $$ \frac{\partial c}{\partial x_i} = \frac{\partial h_{T_s}}{\partial h_{T_s-1}} \cdots \frac{\partial h_{i+1}}{\partial h_i} \, \frac{\partial h_i}{\partial x_i} $$ (eq-gradient-path)
 #
 # In the example by hand each factor was $\tfrac12$. Now take a GRU as PyTorch creates it, untrained, let it
-# read sixteen sequences of random vectors, and measure the *influence* of each word: the root of the sum of the squares of all
-# derivatives in $\partial c/\partial x_i$, estimated by random projections and averaged, as a share of the largest such
-# root. (Here that is the last word's.) Answer the question in the figure, then move its slider.
+# read sixteen sequences of random vectors, and measure the *influence* of each word. Take the root of the sum of the squared
+# derivatives in $\partial c/\partial x_i$ (estimated by random projections, averaged over the sequences), and divide it by
+# the largest of these roots, here that of the last word. Answer the question in the figure, then move its slider.
 
 # %%
 from seqattn.metrics import gradient_reach
@@ -416,8 +419,8 @@ FAR = {
     ],
     "answer": 2,
     "explain": [
-        "So would a word's share of a mean, from a tenth to a thirtieth. The last state "
-        "is no mean: each step takes its part of what was there.",
+        "A word's share of a mean would fall like that, from a tenth to a thirtieth. The last "
+        "state is no mean: each step takes its part of what was there.",
         "That would be a power of the distance. Here each step back costs a factor, which "
         "makes an exponential of the distance.",
         "Each step back costs a factor, so distances add up in the exponent.",
@@ -445,7 +448,7 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 #
 # The steepness of that line is not a law of recurrent networks. One gate alone can change it. A GRU mixes
 # its old state with a new proposal $n_i$: $h_i = z_i \odot h_{i-1} + (1 - z_i) \odot n_i$. The *update gate*
-# $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is $\tfrac12$. (A step back divides by about 1.6, not 2: the proposal and the gates pass some on.) Start $b$ at 1 and a step keeps
+# $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is $\tfrac12$. (Each step back divides the influence by about 1.6, not 2: some of it also passes through the proposal and the gates.) Start $b$ at 1 and a step keeps
 # {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2,
 # {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}. The last line of the output shows the start that this book's
 # own models use: $b = 0$ and orthogonal recurrent matrices. Each line covers five seeds, with 64 units:
@@ -480,8 +483,8 @@ for name, start in starts.items():
 #
 # How *unequal* the influences of the words are depends on the start, too: with the gates almost shut to
 # new input (a bias of 8, where a word enters with 0.0003) all thirty are within a tenth of each other. One thing stays true for any start:
-# every target step is given the same vector. (A bidirectional summary favours both ends; the middle is
-# far from either.)
+# every target step is given the same vector. (With the starts in the output above, a bidirectional summary favours both ends; the middle is far from
+# either.)
 #
 # {cite:t}`sutskever2014` found a revealing trick: feed the source *backwards*. Then the first source
 # words, which the decoder needs first, are the nearest. With this trick and a state of 8,000 numbers,
@@ -575,7 +578,7 @@ bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
 # - **Inside the lengths of the training sentences**, up to twenty words, attention stays above 95. The
 #   fixed vector goes from {{ bleu["fixed"][4] }} at four words to {{ bleu["fixed"][20] }} at twenty. So
 #   unseen lengths are not the only cause.
-# - **Beyond them** the fixed vector goes on falling, to {{ bleu["fixed"][40] }}. Attention holds to 28
+# - **Beyond them** the fixed vector goes on falling, to {{ bleu["fixed"][40] }}. Attention stays above 95 up to 28
 #   words, then falls as well, to {{ bleu["attention"][40] }}, and the seeds move apart. Attention removes
 #   the bottleneck, not every difficulty with length. (The chapter on coverage is about dropped clauses.)
 # - **What the curves cannot tell.** Both models had the same number of updates and the same learning rate.
@@ -598,15 +601,15 @@ for n in (4, 8, 12, 16):
 # The fixed curve dips at twelve and recovers at sixteen; attention, lower at eight and twelve than
 # at four, recovers at sixteen, too. Up to twelve words the grammar draws each sentence as a whole; beyond
 # that, it adds clause to clause. This is a likely reason. Another is that the training has a third as many
-# sentences of twelve words as of sixteen. The measurement cannot tell either from the effect of length.
+# sentences of twelve words as of sixteen. The measurement cannot separate either reason from the effect of length.
 #
 # ### Which words are lost?
 #
 # Now ask the *recall* question: of the reference's words, how many does the translation have anywhere?
 # Count separately for each third of the reference. (A model's figures are means over its three seeds; how
 # far the seeds lie apart was not stored.) Small words such as *le* and *de* occur in many
-# sentences, so some are found by luck. To see how many, put another reference of the same length in the
-# translation's place:
+# sentences, so some are found by luck. To see how many, put the reference of another English sentence of the same length in
+# the translation's place:
 
 # %%
 from itertools import pairwise
@@ -636,7 +639,8 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 # The fixed vector keeps the beginning best. At forty words it loses the middle most: what it
 # keeps there is not far above luck. At twenty, middle and end are level. The loss in the middle at forty fits an encoder that reads from
 # both ends, but it is no proof. The decoder may also drift as it goes on, which would hurt the end. And
-# attention loses most in the middle, too, where it drops clauses.
+# attention loses most in the middle, too. (In the sentence of forty words in the figure above, it drops a clause
+# there.)
 
 # %% [markdown]
 # ## What the fixed vector costs
@@ -652,7 +656,7 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 # ## Fixes that do not fix
 #
 # - **A larger vector** pushes the curve of the superposition experiment to the right. It does not shorten
-#   the path of the gradient. With PyTorch's start, four times the units make no visible difference for the first of thirty words. With this book's start they help, by a factor of about three (the cell below); why was not tested. Raising the update gate's bias by 2 brought four orders of
+#   the path of the gradient. With PyTorch's start, four times the units make no visible difference for the first of thirty words. With this book's start they help, by a factor of about three (the cell below); we did not test why. Raising the update gate's bias by 2 brought four orders of
 #   magnitude.
 # - **Reversing the source** {cite:p}`sutskever2014` brings the first words close together and moves the
 #   last ones apart. A bidirectional encoder has both ends close and the middle far away.
@@ -697,8 +701,9 @@ for name in ("PyTorch's default", "as in this book"):
 #   vector $c$.
 # - Counting bits does not forbid that: a vector *can* hold sentences of the length at which real systems
 #   fail. A simple code for them degrades smoothly.
-# - How far a gradient reaches back through an untrained GRU depends on how its gates start: from below
-#   a millionth to a few hundredths for the first of thirty words.
+# - How far a gradient reaches back through an untrained GRU depends on how its gates start. Beside the last word, the
+#   first of thirty counts less than a millionth with PyTorch's start, a few hundredths with a bias of 2, and almost
+#   as much with a bias of 8.
 # - Any fixed vector is the same for every target step.
 # - A weighted sum of all states puts every state one step away, at the price of keeping $T_s\,d$
 #   numbers and computing $T_s\,T_t$ scores.

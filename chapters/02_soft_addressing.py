@@ -77,7 +77,8 @@ SoftLookup()
 #
 # </details>
 #
-# One formula with four steps does all that this figure shows. The rest of the chapter builds it.
+# One formula with four steps does all that this figure shows, which needs three of them. The rest of the
+# chapter builds it.
 
 # %% [markdown]
 # ## By hand
@@ -121,14 +122,14 @@ plt.show()
 
 # %% [markdown]
 # *Sat* pulls the context up and to the left, *cat* pulls it to the right, and *mat* hardly counts. The
-# context lies between the states, nearest to those with large weights. Each of its coordinates answers a
-# question about the sentence "on average", weighted by relevance to the query.
+# context lies between the states; here it is nearest to *sat*, which has the largest weight. Each of its
+# numbers is a weighted average of that number over the three states.
 
 # %% [markdown]
 # ### Where are the three in a translator?
 #
-# The words *query*, *key* and *value* were in use before {cite:p}`miller2016`; the Transformer (2017)
-# made them standard. (The Transformer is a translator with attention in place of recurrence; a later chapter builds it.) The roles are older than the words. The matrices in the table are learned:
+# The words *query*, *key* and *value* were in use before the Transformer {cite:p}`miller2016`, which made
+# them standard in 2017. (The Transformer is a translator with attention in place of recurrence; a later chapter builds it.) The roles are older than the words. The matrices in the table are learned:
 #
 # | role | asks or tells | in {cite:t}`bahdanau2015` | in {cite:t}`vaswani2017` |
 # |---|---|---|---|
@@ -399,7 +400,7 @@ print("hard lookup passes a gradient to the query:", hard.requires_grad)
 # at random and has to learn to fetch entry 0, by 100 steps of gradient descent on the squared error of
 # its *answer*. Success is measured in the same way for all: is key 0 the best match at the end?
 #
-# Two ways to take steps are compared. Plain gradient descent (step size 1) moves along the gradient.
+# Two ways to take steps are compared. Plain gradient descent (step size 1) moves against the gradient.
 # *Adam* (step size 0.01) first divides each gradient by its own running size, so that even small
 # gradients make steps of full size.
 #
@@ -473,7 +474,7 @@ def first_gradients(temperature):  # the largest entry for each query
 # eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
 # gradient that is exactly zero in 32 bits, and at 0.01 most are below $10^{-8}$, which Adam adds to its divisor. The share that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is 12.5%). Size is not all: in 64 bits and without that constant most queries still fail.
 #
-# Soft addressing learns because its weights are *not* saturated. To keep them so, the Transformer divides
+# Soft addressing learns because its weights are *not* saturated. To keep them so at the start of training, the Transformer divides
 # its dot products by $\sqrt{d}$: the *scaled* dot product of a later chapter.
 #
 # </details>
@@ -610,7 +611,7 @@ show(rows_masked, broadcast, minus_10_000)
 #   pad's own query finds does not matter, since nobody reads it. If you blank a row, all its scores are
 #   $-\infty$, and the result is NaN.
 # - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask against
-#   `(B, T, S)` scores is read as *one row for each query*. For one sentence it is right. For several, with as many queries as sentences, or with one, it runs, and is wrong; any other number gives an error. (Row 4 of
+#   `(B, T, S)` scores is read as *one row for each query*. For one sentence it is right. For several sentences it runs and is wrong if there are as many queries as sentences, or a single query; any other number of queries gives an error. (Row 4 of
 #   `broadcast` has lost a real word.) Write `mask[:, None]`. (`masked_softmax` does so itself: it reads
 #   two axes as `(B, S)` first. Hand it a mask of shape `(T, S)`, one row for each query, as
 #   `mask[None]`.)
@@ -655,7 +656,7 @@ ResultTable(heads, rows, "Which ways give the right weights, by the score of the
 
 # %% [markdown]
 # With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. Only a mask that
-# *replaces* the scores, before the softmax, is right for all.
+# *replaces* the scores of the right keys, before the softmax and by $-\infty$, is right for all.
 #
 # There is one thing that no mask on scores can do: a weight of 0 does not protect against a NaN in a
 # *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be
@@ -745,7 +746,7 @@ for name, parameters in left.items():
 # *Dropout* sets some numbers to 0 at random during training, so that a network cannot rely on any single
 # number. On attention weights it goes *after* the softmax: each weight is dropped with probability $p$,
 # and the others are divided by $1 - p$. A row then sums to 1 only on average. That is intended:
-# normalising again would undo part of the noise. In evaluation nothing is dropped.
+# normalising again would undo part of the noise. In evaluation nothing is dropped. (So draw maps in evaluation, or from the weights before the dropout.)
 
 # %%
 torch.manual_seed(0)
@@ -765,7 +766,7 @@ assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
 # **entropy** $\mathcal{H}$, with $0 \log 0 = 0$ (the dashed curve of the temperature figure is this, divided by its maximum). It is 0 for
 # a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended.
 #
-# To compare sentences of different lengths, divide by $\log n$: the normalised entropy runs from 0 to 1.
+# To compare sentences of different lengths, divide by $\log n$: the normalised entropy runs from 0 to 1. (A single position, $n = 1$, gives $0/0$; we set it to 0.)
 # The exponential of the entropy reads as a number of *effective positions*, from 1 to $n$: it is $k$ for
 # $k$ equal weights.
 #
@@ -836,7 +837,7 @@ plt.show()
 #
 # So soft attention fetches the average of what hard attention would fetch. It does *not* follow that a
 # network behaves the same on average: whatever comes next is some nonlinear function $f$, and
-# $f(\mathbb{E}[v_I]) \ne \mathbb{E}[f(v_I)]$.
+# in general $f(\mathbb{E}[v_I]) \ne \mathbb{E}[f(v_I)]$.
 #
 # Take the squared length, $f(v) = |v|^2$, on paper. The three states have 1.25, 2.5 and 1.25, with mean
 # $0.41\cdot 1.25$ $+\ 0.52\cdot 2.5$ $+\ 0.07\cdot 1.25$ $\approx 1.90$; the context $(0.18, 0.92)$ has
@@ -918,8 +919,8 @@ KernelSmoother()
 # $$ (eq-gaussian-kernel)
 #
 # The last term is the same for all $i$, so by {eq}`eq-shift-invariance` it has no effect. The middle term
-# can differ from key to key. **The two give the same weights as each other for every query if and only if all
-# keys have the same length.** In the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you look at
+# can differ from key to key. **Dot product and Gaussian kernel give the same weights for every query if and only if all keys have the
+# same length.** In the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you look at
 # the output: which of the three words gains from the dot product, compared with the Gaussian?
 
 
@@ -940,7 +941,7 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # <details><summary>What the output shows</summary>
 #
 # *Sat* has the longest key and wins by the dot product; *cat* lies nearer to the query and wins by
-# distance. Every query that points roughly its way hears a long key: dot products mix direction with
+# distance. A long key gets a high score from every query that points roughly its way: dot products mix direction with
 # length.
 #
 # </details>
@@ -1020,7 +1021,7 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 #   $C = AH$.
 # - Softmax depends on differences of scores alone, which also makes it safe to compute. Its
 #   Jacobian is $\mathrm{diag}(\alpha) - \alpha\alpha^\top$.
-# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end gradients vanish (in 32-bit numbers most become exactly zero), at the hot end they are small, which Adam makes up for.
+# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end gradients vanish (at $\tau = 0.001$ most are exactly zero in 32-bit numbers), at the hot end they are small, which Adam makes up for.
 # - True means "may be attended". Masks go on the scores, before the softmax, over keys. A row with
 #   nothing to attend gives zeros. The test is that *hostile* padding changes nothing.
 # - The context is the expectation of what hard attention would fetch, which is not the same as

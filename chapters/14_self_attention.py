@@ -29,8 +29,9 @@ INSTALL
 # ## A question you can see
 #
 # Here are eight words, each with a state of two numbers, given by hand: nouns point one way, *the* and *on*
-# another. Every word asks all words, itself included. A row of the map shows where one word looks. Its dot is
-# what that word gets back, its *output*.
+# another. Every word asks all words, itself included. Keys and values are the states themselves; the queries are the
+# states, turned by an angle. A row of the map shows where one word looks. In the plane beside the map, a dot
+# shows what the word gets back, its *output*.
 
 # %% tags=["hide-input"]
 import math
@@ -105,14 +106,14 @@ causal_rows = scores.masked_fill(~causal_mask(3), -math.inf).softmax(-1)
 #
 # $$ \mathrm{self}(X) = \mathrm{softmax}\Big(\frac{X W^Q (X W^K)^\top}{\sqrt{d_k}}\Big)\, X W^V $$ (eq-self-attention)
 #
-# $W^Q$ and $W^K$ have $d_k$ columns, and $x_t$ is row $t$ of $X$, the state of word $t$. With $W^Q = W^K = W$
+# $W^Q$ and $W^K$ have $d_k$ columns, $W^V$ has $d_v$, and $x_t$ is row $t$ of $X$, the state of word $t$. With $W^Q = W^K = W$
 # the scores are symmetric, and the diagonal holds squared lengths:
 #
 # $$ \begin{aligned} e_{ti} &= \frac{(W^\top x_t)^\top (W^\top x_i)}{\sqrt{d_k}} = e_{it} \\
 #    e_{tt} &= \frac{\lVert W^\top x_t \rVert^2}{\sqrt{d_k}} \end{aligned} $$ (eq-symmetric-scores)
 #
-# If all projected states are equally long, each word's largest score is then its own. Two different matrices
-# leave a word free: a determiner can ask for a noun. Several heads do this side by side, as in [chapter
+# If all projected states are equally long, each word's largest score is then its own. With two different
+# matrices a word need not look at words like itself: a determiner can ask for a noun. Several heads do this side by side, as in [chapter
 # 13](13_heads.ipynb).
 
 
@@ -141,7 +142,7 @@ print(
 #    &= P\, A X W^V = P\, \mathrm{self}(X) \end{aligned} $$ (eq-equivariance)
 #
 # **The outputs move with their words, and nothing else happens.** The mean of all outputs does not change at
-# all. A layer of self-attention followed by a mean sees a *bag of words*: how often each word occurs, but not
+# all. A causal mask, which comes next, belongs to places and stays where it is, so with it the proof fails. A layer of self-attention followed by a mean sees a *bag of words*: how often each word occurs, but not
 # in which order.
 
 # %%
@@ -152,8 +153,9 @@ closed = causal_mask(7)[None]
 causal = (
     layer(X[:, order], mask=closed).context - layer(X, mask=closed).context[:, order]
 )
-print(f"moved along, up to {same:.0e}; the mean, up to {means:.0e}")
-print(f"with a causal mask, off by {causal.abs().max():.2f}")
+print(f"outputs, moved with their words: largest difference {same:.0e}")
+print(f"their mean: {means:.0e}")
+print(f"outputs under a causal mask: {causal.abs().max():.2f}")
 
 # %% [markdown]
 # ## No reading ahead
@@ -163,18 +165,19 @@ print(f"with a causal mask, off by {causal.abs().max():.2f}")
 # $$ \begin{gathered} e_{ti} = -\infty \quad\text{for } i > t \\
 #    p(y_1, \dots, y_T) = \prod_{t=1}^{T} p(y_t \mid y_{<t}) \end{gathered} $$ (eq-causal)
 #
-# As in every decoder, what is read is shifted by one: place 1 reads the start sign `<bos>`, and place $t$
+# As in every decoder, what is read is shifted by one: place 1 reads the start symbol `<bos>`, and place $t$
 # reads $y_{t-1}$. So row $t$ knows $y_{<t}$ and names $y_t$. Its *own* column is open: the word there has
 # already been written. In PyTorch the mask is the lower triangle with its diagonal, `tril(0)`. Under it the
 # first of our three rows has no choice: its weights are {{ row_of(0) }}. The second becomes {{ row_of(1) }},
 # and the last row is as before.
-#
+
+# %% [markdown]
 # One number can spoil it. `tril(1)` opens one more place: each row sees the very word that it is to name.
 #
 # ```{predict} tril-one
 # ```
 #
-# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has one layer of self-attention over words with positions ([chapter 15](15_positions.ipynb)), whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all places at once, as in training, and word by word, as a text is written.
+# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has one layer of self-attention over words with positions (a fixed vector for each place, added to the word's; [chapter 15](15_positions.ipynb)), whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all places at once, as in training, and word by word, as a text is written.
 
 # %% tags=["hide-input", "hide-output", "hide-until-tril-one"]
 leak, counts, rows = stored["leak"], stored["leak, counting"], []
@@ -252,7 +255,9 @@ class Reader(nn.Module):
 
 
 # %% [markdown]
-# The mean leaves out the pads: they are neither added nor counted. All readers below were trained on 3,000
+# The mean leaves out the pads: they are neither added nor counted. Beside the trained readers stands *naive
+# Bayes*, which only counts: for each word of a sentence it asks how much more often the word stands in good
+# reviews than in bad ones, and multiplies these ratios. All readers below were trained on 3,000
 # sentences. Of each training, the state that did best on 500 validation sentences is judged once, on 500 test
 # sentences that differ from all others. The cell below also trains the reader with positions once more, from
 # a seed of its own and for 1,000 updates, where the table's readers had 600.
@@ -290,8 +295,11 @@ print(f"here and now, with positions: {share_right(slice(3500, 4000)):.2f}")
 labels_of = {}  # of the training sentences with the same words, in whatever order
 for one in drawn[:3000]:
     labels_of.setdefault(tuple(sorted(one.text.split())), set()).add(one.positive)
-twins = [labels_of.get(tuple(sorted(one.text.split()))) for one in drawn[3500:]]
-twins = sum(seen == {not one.positive} for seen, one in zip(twins, drawn[3500:]))
+known = [labels_of.get(tuple(sorted(one.text.split()))) for one in drawn[3500:]]
+fellows, twins = (
+    sum(labels == {one.positive == same} for labels, one in zip(known, drawn[3500:]))
+    for same in (True, False)
+)
 clause = {
     name: [run["test"] for run in runs] for name, runs in stored["clause"].items()
 }
@@ -308,10 +316,10 @@ ResultTable(
 #
 # Bags of words stay near one half or below it, with a hidden layer as well. (Why below? All sentences differ,
 # so a sentence that was trained on is not tested, but its twin may be. {{ twins }} of the 500 test sentences
-# share their words with training sentences of the opposite label alone, fewer with such of the same label
-# alone. A reader that remembers the words leans the wrong way.) Self-attention without positions is such a
-# bag too, as {eq}`eq-equivariance` says. With positions it hardly makes a mistake. Neither does a GRU, whose
-# states one learned query reads: *self*-attention is one way to find out which word belongs to which, not the only one.
+# share their words with training sentences of the opposite label alone, only {{ fellows }} with training sentences
+# of the same label alone. A reader that remembers the words leans the wrong way.) Self-attention without positions is such a
+# bag too, as {eq}`eq-equivariance` says. With positions it hardly makes a mistake. Neither does a GRU
+# whose states are read by one learned query. So *self*-attention is one way to find out which word belongs to which, not the only one.
 #
 # The surprise is the causal layer *without* positions, which is as good. Row $t$ is a bag as well, but only
 # of the words *up to* $t$: the first clause's adjective is read before the second noun, the second clause's
@@ -341,16 +349,17 @@ ResultTable(columns, rows, "Share right, 1,000 test sentences")
 # <details><summary>What the output shows</summary>
 #
 # Self-attention got {{ low_high(shares["self-attention with positions"], ".3f") }} right, the bag of words
-# {{ low_high(shares["bag of words"], ".3f") }}, naive Bayes {{ f"{reviews['naive Bayes']:.3f}" }}. The seeds
+# {{ low_high(shares["bag of words"], ".3f") }}, naive Bayes {{ f"{reviews['naive Bayes']:.3f}" }}. The ranges
 # of the two trained readers do not overlap, but all were judged on the same 1,000 sentences. So compare the
-# two sentence by sentence, each by the majority of its seeds (which narrows the gap between them). On {{ reviews["alone right"]["bag"] }}
+# two readers sentence by sentence, where the majority of a reader's three seeds decides (which narrows the gap
+# between them). On {{ reviews["alone right"]["bag"] }}
 # sentences only the bag was right, on {{ reviews["alone right"]["attends"] }} only self-attention. A fair
 # coin divides them at least as unevenly with probability {{ f"{reviews['alone right']['luck']:.2f}" }}: no
 # difference is shown between these two. That self-attention is *better* is not shown either; perhaps reviews
 # seldom ask which word belongs to which.
 #
-# This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from nothing, a layer whose input is not added to its output, states of 32 numbers, and dropout that was chosen for each reader on validation among three rates. Models that have read
-# millions of sentences before are another matter.
+# This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from scratch, a layer whose input is not added to its output, states of 32 numbers, and dropout that was chosen for each reader on validation among three rates. Pretrained
+# models, which have read millions of sentences before, are another matter.
 #
 # </details>
 
@@ -388,7 +397,7 @@ print("cross", tuple(layer(target, source, mask=real).weights.shape))
 # [Chapter 13](13_heads.ipynb) looked for heads that follow a *position*. Here is a pattern of language.
 # French needs a noun's gender to choose between *le* and *la*. Does a head look from an English determiner to
 # its noun? We ask the eight heads on the source side of chapter 13's translator from English to French (2
-# layers of 4 heads), trained from three seeds of the first weights.
+# layers of 4 heads), trained three times, from different initial weights.
 #
 # In most phrases the noun is the next word, so a head that looks at the next word would seem to know grammar.
 # A fair score compares it with the **distance baseline**: the same head's mean weight at the same distances,
@@ -505,12 +514,13 @@ plt.show()
 experiment_card(far["card"])
 
 # %% [markdown]
-# No sign of it: of the seven words the model names the right one no more often than counts do that see one word
-# back. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
+# There is no sign of it in what the model names: of the seven words it picks the right one no more often than
+# counts that see only one word back. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
 # f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}, and equal weights would
 # give it {{ f"{1 / 7:.2f}" }}. So the second head looks back; but the model gives *zu* a probability of
 # {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.** Longer training or a deeper model may learn more.
-#
+
+# %% [markdown]
 # ## What it costs
 #
 # Each of the $T$ words is compared with each, so the work of self-attention has a part that grows with $T^2$.
@@ -519,7 +529,7 @@ experiment_card(far["card"])
 # $$ \underbrace{4Td^2 + 2T^2d}_{\text{self-attention, 1 step}} \qquad \underbrace{6Td^2}_{\text{GRU, } T \text{ steps}} $$ (eq-path)
 #
 # These count multiplications; $4Td^2$ are for the projections, that of the output among them ([chapter 13](13_heads.ipynb)). In self-attention, what one word tells
-# another passes through one step. In a recurrence, through as many steps as lie between the two.
+# another passes through one step. In a recurrence it passes through as many steps as lie between them.
 #
 # | | grows as | steps that wait for each other | longest path between two words |
 # |---|---|---|---|
@@ -635,6 +645,7 @@ ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, f
 #
 # ## Sources
 #
-# - Self-attention, the causal mask and the table of costs: {cite:t}`vaswani2017`, sections 3.2.3 and 4.
-# - A loss that was too good: issue 719 of `pytorch/tutorials`. Cross-attention under the target's mask: pull
+# - Self-attention: {cite:t}`cheng2016`, {cite:t}`parikh2016`, {cite:t}`lin2017`. In the form used here, with the
+#   causal mask and the table of costs: {cite:t}`vaswani2017`, sections 3.2.3 and 4.
+# - A loss that was too good: issue 2478 of `pytorch/tutorials`. Cross-attention under the target's mask: pull
 #   request 1046 of `keras-team/keras-io`.

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
+#     minutes: 50
 #     covers: [F-30, M-16, D-14, E-04, E-05]
 #     exercise: 16_transformer
 # ---
@@ -14,7 +14,7 @@
 # # The Transformer, and what runs today
 #
 # You have met attention, masks and positions. Now you add what stands between them and put it all together. You
-# see which arrangement needs care in training, let the result write with a cache, and read today's language models as a list of small changes to a machine
+# see which arrangement needs care in training, let the finished model write with a cache, and read today's language models as a list of small changes to a machine
 # that you have built.
 #
 # **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask ([chapter
@@ -113,7 +113,8 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 # states unnormalised.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Two places for a norm
 #
 # A Transformer is a stack of **sub-layers** $f$. One kind is attention. The other kind is **feed-forward**,
@@ -127,7 +128,7 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 # $$ x' = \mathrm{norm}\big(x + f(x)\big) $$ (eq-post-norm)
 #
 # Others, such as GPT-2 ({cite:t}`radford2019`, section 2.3), normalise what a sub-layer reads, and
-# normalise once more at the very end. This is **pre norm**:
+# normalise once more at the very end, since the states grow as sub-layers add to them. This is **pre norm**:
 #
 # $$
 # \begin{aligned}
@@ -138,7 +139,8 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 #
 # The $I$ is what matters. Multiply these derivatives over all sub-layers, and one term of the product is
 # $I$ alone: **from the last norm a path leads back to each layer, and no other norm stands on it.** In
-# {eq}`eq-post-norm` each such path goes through a norm at every sub-layer.
+# {eq}`eq-post-norm` each such path goes through a norm at every sub-layer: there the derivative is
+# $J\,(I + \partial f/\partial x)$, where $J$ is that of the norm.
 #
 # An encoder block is self-attention followed by feed-forward. In a decoder block, attention to the source
 # stands between the two. Here are both in pre norm, with the weights of the package's layers:
@@ -206,11 +208,11 @@ Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 #
 # ## Does the place matter?
 #
-# A small translator was trained in four ways. Its norm is pre or post. It has a **warm-up**, in which the
+# A small translator was trained in four ways. Its norm is pre or post; its training has a **warm-up**, in which the
 # learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it starts
 # at the full rate of {{ stored["card"]["learning_rates"][0] }}. In all four the rate also falls along a
 # cosine, to 0 at the last update. The rate was set by hand, and tuned for none of the four. All else is the
-# same (but for the two last norms, which only pre norm has): three seeds of the first weights each, {{ stored["card"]["updates"][0] }}
+# same (apart from the two final norms, which only pre norm has): three trainings each, from different initial weights, {{ stored["card"]["updates"][0] }}
 # updates. (For *each word by itself*, a rule in the table, BLEU was counted over tokens; over text, as for the
 # translators, it is about half a point lower.)
 #
@@ -262,7 +264,7 @@ plt.show()
 # After {{ stored["card"]["updates"][0] }} updates, post norm without a warm-up is behind: all three seeds
 # end below the rule that translates each word by itself. With a warm-up, post norm comes near pre norm. Its
 # loss is higher in all three seeds, its BLEU lower; the ranges of BLEU miss each other by a fraction
-# of a point. Both are differences that luck alone makes once in ten times, with three seeds each ([chapter
+# of a point. Luck alone would make either difference one time in ten, with three seeds each ([chapter
 # 17](17_evaluation.ipynb)). Pre norm can do without a warm-up: its loss is then a little higher in all three
 # seeds, again perhaps by luck, and the ranges of BLEU overlap.
 #
@@ -301,8 +303,8 @@ class LanguageModel(nn.Module):
 # %% [markdown]
 # It learns the French side of the toy corpus, short sentences only, in a few seconds. The table compares it
 # with simple rules: the frequencies of words; a **bigram** model, which counts which word followed which;
-# and a **trigram** model, which counts what followed each pair. How far a rule trusts its counts, against
-# those of one word fewer, is chosen on validation sentences. **Perplexity** is $e$ to the power of the
+# and a **trigram** model, which counts what followed each pair. How much weight a rule gives to its own
+# counts, and how much to the next simpler rule, is chosen on validation sentences. **Perplexity** is $e$ to the power of the
 # loss: the number of equally probable words from which the model seems to choose.
 
 
@@ -358,18 +360,18 @@ for batch in batches["train"].epoch(0):
 single = (pairs_seen.sum(0) + 1) / (pairs_seen.sum() + size)
 
 
-def bigram(trust):
-    table = pairs_seen + trust * single
+def bigram(simpler):
+    table = pairs_seen + simpler * single
     return lambda words: (table / table.sum(1, keepdim=True)).log()[words]
 
 
-def trigram(trust, fallback):
+def trigram(simpler, fallback):
     def logits_of(words):
         rows, before = fallback(words).exp(), F.pad(words, (1, 0))[:, :-1]
         for at in [(b, t) for b in range(len(words)) for t in range(words.shape[1])]:
             followed = triples_seen.get((before[at].item(), words[at].item()))
             if followed is not None:
-                rows[at] = (followed + trust * rows[at]) / (followed.sum() + trust)
+                rows[at] = (followed + simpler * rows[at]) / (followed.sum() + simpler)
         return rows.log()
 
     return logits_of
@@ -403,10 +405,23 @@ ResultTable(("model", "perplexity"), rows, "Test sentences")
 
 # %% [markdown]
 # Reading further back than one word pays: kept to its own word, the same model has a higher perplexity in
-# all three seeds, and so have the counts of pairs. But the counts of what followed each pair come close to
-# it. What *this* model cannot do is translate: nothing tells it what to say. A decoder-only
+# all three seeds, and so has the bigram model. But the trigram model comes close to it. What *this* model cannot do is translate: nothing tells it what to say. A decoder-only
 # *translator* reads the source as the first part of the same sequence, and looks at it by the same
 # self-attention.
+#
+# The same kind of model, for German:
+
+# %%
+caption = measured("prefixes")["maps"][0]
+for word, p in zip(caption["reads"][1:], caption["next"]):
+    print(f"{word} {p:.2f}", end="  ")
+
+# %% [markdown]
+# This is a real caption, read by the small model of [chapter 14](14_self_attention.ipynb): each
+# word with its probability, given the words before it. That model's perplexity on German captions, with all rare words merged into one token, is
+# {{ low_high([math.exp(run["nats a word"]) for run in measured("prefixes")["runs"]], ".1f") }}, over three
+# seeds. It is close to the French one, but the two cannot be compared: a perplexity depends on the
+# vocabulary and on the text.
 
 # %% [markdown]
 # ## A cache
@@ -496,17 +511,8 @@ for name, (multiplied, formula) in counted.items():
 
 # %% tags=["nbval-ignore-output"]
 print("its likeliest words, one by one:", vocabularies.target.decode(text))
-caption = measured("prefixes")["maps"][0]
-for word, p in zip(caption["reads"][1:], caption["next"]):
-    print(f"{word} {p:.2f}", end="  ")
 
 # %% [markdown]
-# The second line is a real caption, read by the small model of [chapter 14](14_self_attention.ipynb): each
-# word with its probability, given the words before it. That model's perplexity on German captions, all rare words counted as one, is
-# {{ low_high([math.exp(run["nats a word"]) for run in measured("prefixes")["runs"]], ".1f") }}, over three
-# seeds. It is close to the French one, but the two cannot be compared: a perplexity depends on the
-# vocabulary and on the text.
-#
 # The formula is {eq}`eq-cache-work`, plus the layer that reads out words. Multiplications are one thing,
 # time is another. The package's translator keeps such a cache in `step`. We counted its multiplications and
 # its calls of PyTorch's operators, with the cache and when it computes all words anew, each time without a map. We
@@ -532,7 +538,7 @@ title = "What the cache saves; d = 64, two layers, one sentence, one thread"
 display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 
 # %% [markdown]
-# **In a small model the cache saves far less time than multiplications.** For 20 words the cache was faster in {{ faster }} of {{ stored["card"]["times_timed"] }} timings, though the last column includes 1. Each step runs nearly the same operators, on one word or on all: the cache saves only one
+# **In a small model the cache saves far less time than multiplications.** For 20 words the cache was faster in {{ faster }} of {{ stored["card"]["times_timed"] }} timings, although the range in the last column reaches below 1. Each step runs nearly the same operators, on one word or on all: the cache saves only one
 # call in twenty, and each call costs time, however little it computes. That is the likely reason. The calls are exact
 # counts; the times scatter, so trust no single one.
 
@@ -553,9 +559,10 @@ display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 # \end{aligned}
 # $$ (eq-online-softmax)
 #
-# and after the last block the context is $a/z$. The surprising factor is $e^{m-m'}$: when a larger score
+# and after the last block the context is $a/z$. This is exact: since $e^{m-m'}e^{e_j-m} = e^{e_j-m'}$, all terms
+# are relative to the new maximum again. The surprising factor is $e^{m-m'}$: when a larger score
 # comes, everything summed before shrinks by it, *afterwards*. (As long as a query has seen nothing, $m$ is
-# $-\infty$ and the sums are 0. Take care when two such parts meet: $-\infty - (-\infty)$ is NaN. Any finite
+# $-\infty$ and the sums are 0. Take care when you merge two blocks in which nothing may be attended: $-\infty - (-\infty)$ is NaN. Any finite
 # number in place of $m'$ will do there.) By hand, with the book's query and states and the scores 1.0, 1.25
 # and −0.75, one key first and then the other two:
 
@@ -578,11 +585,11 @@ for n in (1, 7, 100):
 # %% [markdown]
 # This is the context of [chapter 2](02_soft_addressing.ipynb). It is also the arithmetic of
 # **FlashAttention** ({cite:t}`dao2022`, who divide after each block): the same function, with the work in
-# another order, in one **fused** kernel. PyTorch's `scaled_dot_product_attention`, with which the folded
+# another order, in one **fused** program for the GPU (a *kernel*). PyTorch's `scaled_dot_product_attention`, with which the folded
 # cell compares, may use such a kernel. The price is that no weights come out: **a fused model has no map to
 # look at.** The package computes weights only where somebody asks for them.
 #
-# ## Another bracket, another function
+# ## Another similarity, another bracket
 #
 # What if there were no softmax? Let the similarity of $q$ and $k$ be a product of features,
 # $\phi(q)^\top\phi(k)$, with $\phi(x) = \mathrm{elu}(x) + 1$, which is positive. Then a bracket can move:
@@ -592,7 +599,8 @@ for n in (1, 7, 100):
 # Each row is still divided by the sum of its similarities. The left side is two products of $T^2 d$
 # multiplications, the right side two of $T d^2$; its bracket is a table of $d \times d$, however long the
 # text. {cite:t}`katharopoulos2020` call this **linear attention**. With a causal mask it is a recurrent
-# network, whose state is that table and the sum of all $\phi(k)$ so far.
+# network. Its state is that table, $S_t = S_{t-1} + \phi(k_t)\,v_t^\top$, and the sum of all $\phi(k)$ so far,
+# $z_t = z_{t-1} + \phi(k_t)$; its output is $S_t^\top\phi(q_t)\,/\,z_t^\top\phi(q_t)$.
 
 # %%
 difference = (linear_attention(x, x, x) - whole).abs().max().item()
@@ -600,7 +608,7 @@ one, others = torch.eye(16)[:1] * 20, torch.eye(16) * 20  # one key is what is a
 sharp = F.scaled_dot_product_attention(one, others, others)[0, 0]
 flat = linear_attention(one[None], others[None], others[None])[0, 0, 0]
 print(f"largest difference from softmax attention: {difference:.2f}")
-print(f"found of what was asked for: softmax {sharp / 20:.2f}, linear {flat / 20:.2f}")
+print(f"share of the wanted value: softmax {sharp / 20:.2f}, linear {flat / 20:.2f}")
 
 # %% [markdown]
 # **It is not a faster softmax.** Here one key is exactly what the query asks for. The softmax finds it. The
@@ -613,6 +621,14 @@ Recency(
     caption="Answer, then shorten the sentence. "
     "The network is a GRU before any training."
 )
+
+# %% [markdown]
+# <details><summary>What the figure shows</summary>
+#
+# The state of an untrained GRU favours the words that it read last. The table of linear attention only
+# adds: no word fades, before training or after.
+#
+# </details>
 
 # %% [markdown]
 # ## What runs today
@@ -678,8 +694,8 @@ plt.show()
 #
 # <details><summary>The paper says post norm. Why is the code I read pre norm?</summary>
 #
-# Often because pre norm needs less care at the start. The *Annotated Transformer* describes one and codes the
-# other: by its own note, to keep the code simple. It was asked about it (issue 6 of
+# Often because pre norm needs less care at the start. The *Annotated Transformer* describes post norm
+# and codes pre norm: by its own note, to keep the code simple. Readers asked about this (issue 6 of
 # `harvardnlp/harvardnlp.github.io`). Weights that were trained in one arrangement compute something else in
 # the other.
 #
@@ -709,7 +725,8 @@ plt.show()
 # - An encoder block with a causal mask is a language model's block.
 # - A cache keeps keys and values. It saves most multiplications but only one call of an operator in twenty; in a small model it
 #   saves far less time than multiplications.
-# - Softmax can be computed block by block, exactly. Moving the bracket gives another function.
+# - Softmax can be computed block by block, exactly. A product of features in its place gives another function,
+#   and only then can the bracket move.
 # - The changes in the table touch single parts of this machine. In its attention layers score, mask,
 #   normalise and sum stay.
 #

@@ -78,7 +78,7 @@ const figure = {
     const said = (kind === "transformer" && {
       embed: t ? `The newest word, ${last}, is put in: its vector, and the vector of position ${t} added to it. No state comes from the step before.`
         : "All words are put in at once: the vector of each, and the vector of its position added to it. None knows of another yet.",
-      "look around": `Each word asks all words, itself among them, and adds what it finds. Most of all weights, ${fmt(around[one] ?? 0)}, “${xs[Math.floor(one / S)]}” gives to “${xs[one % S]}”.`,
+      "look around": `Each word asks all words, itself among them, and adds what it finds. The largest weight, ${fmt(around[one] ?? 0)}, is the one that “${xs[Math.floor(one / S)]}” gives to “${xs[one % S]}”.`,
       "look back": t === 1 ? "Self-attention: the start symbol is alone so far, and looks at itself." : `Self-attention: u${low(t)} asks u₁ to u${low(t)}, all that was put in so far, itself among them. The largest weight is ${fmt(Math.max(...back))}, on “${fed[argmax(back)]}”. What it finds is added.`,
       ask: `The sum s${low(t)} is the query; it knows ${t === 1 ? "the start symbol" : "all words written so far"}. It is compared with every key: one score each.`,
       mix: `The context c${low(t)} is the sum of the values, each times its weight: ${weights[top] > 0.5 ? "mostly" : "most of all"} “${xs[top]}”.`,

@@ -11,8 +11,10 @@ from torch import nn
 from benchmarks import bottleneck
 from seqattn import attend
 from seqattn.data import generate, measured
+from seqattn.data.vocabulary import SPECIALS
 from seqattn.metrics import corpus_bleu, gradient_reach, superpose, unpack
 from seqattn.models import ModelConfig, build_model
+from seqattn.translator import Translator
 from seqattn.widgets import FixedVersusDynamic
 
 
@@ -159,6 +161,11 @@ def test_the_training_has_few_sentences_of_twelve_words():
     drawn = generate(4_000, seed=0, max_len=bottleneck.TRAINED_TO)
     found = Counter(len(pair.source) for pair in drawn)
     assert 0.2 < found[12] / found[16] < 0.45
+
+
+def test_the_grammar_has_about_a_thousand_english_words():
+    known = Translator.load("toy").vocabularies.source  # of 40,000 pairs of the grammar's
+    assert 950 < len(known) - len(SPECIALS) < 1_050
 
 
 def test_an_unknown_measurement_is_refused_by_name():

@@ -307,6 +307,46 @@ def test_most_cold_queries_fail_even_if_no_gradient_is_too_small_for_adam():
     assert 0.15 < found < 0.4
 
 
+def test_at_0_3_the_first_steps_of_plain_descent_end_where_weights_are_saturated():
+    torch.manual_seed(0)
+    keys, values = torch.randn(500, 8, 16), torch.eye(8).expand(500, 8, 8)
+    query = (0.3 * torch.randn(500, 16)).requires_grad_()
+    gradients, largest = [], []
+    for _ in range(4):
+        context, weights = attend(dot_score(query, keys), values, temperature=0.3)
+        [gradient] = torch.autograd.grad((context - values[:, 0]).square().sum(), query)
+        gradients.append(gradient.norm(dim=-1).median().item())
+        largest.append(weights.amax(-1).mean().item())
+        query = (query - gradient).detach().requires_grad_()
+    assert gradients[0] > 2 > 1.5 > (0.3 * torch.randn(500, 16)).norm(dim=-1).median()
+    assert gradients[3] < 1e-3 * gradients[0]
+    assert largest[0] < 0.8 < 0.95 < largest[3]
+
+
+def test_at_0_3_plain_descent_with_a_tenth_of_its_step_finds_as_many_as_adam():
+    """The chapter's experiment; what is compared are the shares of its five groups."""
+    ranges = {}
+    for name, make in {
+        "long": lambda p: torch.optim.SGD(p, lr=1.0),
+        "short": lambda p: torch.optim.SGD(p, lr=0.1),
+        "adam": lambda p: torch.optim.Adam(p, lr=0.01),
+    }.items():
+        torch.manual_seed(0)
+        keys, values = torch.randn(500, 8, 16), torch.eye(8).expand(500, 8, 8)
+        query = (0.3 * torch.randn(500, 16)).requires_grad_()
+        optimizer = make([query])
+        for _ in range(100):
+            context, _ = attend(dot_score(query, keys), values, temperature=0.3)
+            optimizer.zero_grad()
+            (context - values[:, 0]).square().sum().backward()
+            optimizer.step()
+        groups = (dot_score(query, keys).argmax(-1) == 0).float().view(5, 100).mean(-1)
+        ranges[name] = groups.min().item(), groups.max().item()
+    assert ranges["long"][1] < min(ranges["short"][0], ranges["adam"][0])
+    assert ranges["short"][0] <= ranges["adam"][1]
+    assert ranges["adam"][0] <= ranges["short"][1]
+
+
 def test_weights_are_saturated_before_training_where_it_is_cold():
     torch.manual_seed(0)
     keys, query = torch.randn(500, 8, 16), 0.3 * torch.randn(500, 16)

@@ -1,6 +1,7 @@
 """Proofs and properties that chapters/claims/16_transformer.yml and its formulas name."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -10,10 +11,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import transformer
 from seqattn import Memory, causal_mask
-from seqattn.data import TINY, detokenize, measured, tokenize
+from seqattn.data import TINY, CorpusConfig, detokenize, measured, read_split, tokenize
 from seqattn.metrics import corpus_bleu
 from seqattn.models import Transformer
 from seqattn.models.transformer import EncoderLayer
+from seqattn.translator import Translator
 from seqattn.widgets import CacheCounter, Recency
 
 
@@ -101,6 +103,23 @@ def test_the_figure_of_a_recurrent_state_is_untrained():
         math.log10(float(v)) for v in (norms[0] / norms[-1], shown["first_over_last"])
     )
     assert one == pytest.approx(all_of_them, rel=0.25)
+
+
+def test_states_grow_along_the_stack_of_pre_norm():
+    translator = Translator.load("toy-transformer")
+    sizes = {"encoder": [], "decoder": []}
+
+    def note(layer, given, made, stack):
+        made = made if isinstance(made, torch.Tensor) else made[0]
+        sizes[stack].extend(x.norm(dim=-1).mean().item() for x in (given[0], made))
+
+    for stack in sizes:
+        for layer in getattr(translator.model, stack):
+            layer.register_forward_hook(partial(note, stack=stack))
+    translator.force(read_split(CorpusConfig(pairs=2_000), "valid")[:40])
+    for found in sizes.values():
+        assert found[0] < 0.8 * found[1]
+        assert found[2] < 0.8 * found[3]
 
 
 def test_pre_norm_has_the_two_last_norms_more():

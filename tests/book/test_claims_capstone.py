@@ -706,6 +706,7 @@ def links_by_the_formula(train, asked, rounds, *, reverse):
     return found
 
 
+@pytest.mark.weekly
 def test_an_aligner_set_with_care_comes_closer_and_is_still_behind():
     """On validation pairs for chapter 19, on test pairs for chapter 8."""
     corpus = CorpusConfig("toy", "en", "fr", pairs=40_000)

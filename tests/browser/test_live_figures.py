@@ -256,6 +256,7 @@ def test_two_figures_on_a_page_do_not_disturb_each_other(page, static_page):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [390, 1366])
 def test_unrolled_steps_through_every_event_and_never_jumps(width, new_page, static_page):
     twin = FIGURES["Unrolled"]()

@@ -33,6 +33,7 @@ def start(code, **options):
     )  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize(
     "moment", ["typer", "seqattn.cli.train", "torch", "torch.nn.functional", "numpy",

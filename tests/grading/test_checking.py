@@ -55,7 +55,7 @@ def test_a_right_answer_is_told(reading, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", exercises())
 def test_a_fresh_exercise_runs_to_its_end_and_says_what_is_open(name, reading, tmp_path):
     notebook = nbformat.read(ROOT / "exercises" / f"{name}.ipynb", as_version=4)

@@ -58,7 +58,7 @@ def test_grade_prints_points_and_hints(tmp_path):
     assert NO_TANH.hint in done.stdout
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", exercises())
 def test_each_stub_fails_exactly_at_its_checks_and_each_solution_nowhere(name):
     for folder, red in (("exercises", True), ("solutions", False)):

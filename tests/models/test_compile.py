@@ -96,6 +96,7 @@ def agree(found, expected):
     torch.testing.assert_close(weights, expected.weights, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*EXPORTED, *OTHERS])
 def test_an_exported_model_takes_any_batch_and_any_source(name):
     model = MODELS[name]().eval()
