@@ -159,7 +159,7 @@ def main() -> None:
             "pairs": len(short["train"]),
             "tested on": len(short["test"]),
             "seeds": SEEDS,
-            "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
+            "longest training": round(max(r["seconds"] for found in runs.values() for r in found)),
         }
     )
     rates = {lr: rates[lr] for lr in sorted(rates, key=float)}

@@ -296,7 +296,7 @@ def main() -> None:
             "source word at random": at_random(data["test"]),
             "epochs": EPOCHS,
             "seeds": SEEDS,
-            "processor seconds": round(max(r["seconds"] for r in everyone)),
+            "longest training": round(max(r["seconds"] for r in everyone)),
         }
     )
     study.write({"card": card, "runs": runs, "rates": rates})

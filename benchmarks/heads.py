@@ -330,7 +330,7 @@ def main() -> None:
     card = study.card(
         layers=LAYERS, heads=HEADS, d_model=D_MODEL, updates=UPDATES, seeds=len(SEEDS),
         judged=JUDGED, pairs={split: len(pairs) for split, pairs in data.items()},
-        **{"processor seconds": round(max(r["seconds"] for rs in runs.values() for r in rs))},
+        **{"longest training": round(max(r["seconds"] for rs in runs.values() for r in rs))},
     )  # fmt: skip
     rules = study.run("yardsticks", lambda: yardsticks(data["train"], data["test"]))
     study.write(

@@ -232,7 +232,7 @@ def main() -> None:
         window=WINDOW,
         updates=STEPS,
         seeds=SEEDS,
-        **{"test sentences": JUDGED, "processor seconds": round(max(seconds))},
+        **{"test sentences": JUDGED, "longest training": round(max(seconds))},
     )
     rules = {task: yardsticks(task) for task in LETTER_TASKS}
     study.write(

@@ -138,7 +138,7 @@ def main() -> None:
             "tested on": {split: len(data[split]) for split in ("test", "longer")},
             "positions": {split: spread(data[split]) for split in ("train", "test", "longer")},
             "seeds": SEEDS,
-            "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
+            "longest training": round(max(r["seconds"] for found in runs.values() for r in found)),
         }
     )
     rules = {split: yardsticks(data[split]) for split in ("test", "longer")}

@@ -290,7 +290,7 @@ def main() -> None:
             "long": len(toy_by_length()),
             "updates": {name: steps or "one pass" for name, steps in UPDATES.items()},
             "seeds": {name: len(seeds) for name, seeds in SEEDS.items()},
-            "processor seconds": round(max(r["seconds"] for rs in runs.values() for r in rs)),
+            "longest training": round(max(r["seconds"] for rs in runs.values() for r in rs)),
         }
     )
     study.write({"card": card, "yardsticks": rules, "shipped": shipped, "runs": runs})

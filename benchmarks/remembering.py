@@ -260,7 +260,7 @@ def main() -> None:
             "attention alone": sum(p.numel() for p in build("additive").parameters()),
             "with coverage": sum(p.numel() for p in build("coverage").parameters()),
             "sentences": {str(words): len(pairs) for words, pairs in long.items()},
-            "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
+            "longest training": round(max(r["seconds"] for found in runs.values() for r in found)),
         }
     )
     yard = {str(length): rules(wanted) for length, wanted in held_out(False).items()}

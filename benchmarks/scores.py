@@ -136,7 +136,7 @@ def main() -> None:
             "pairs": len(data["train"]),
             "tested on": len(data["test"]),
             "seeds": SEEDS,
-            "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
+            "longest training": round(max(r["seconds"] for found in runs.values() for r in found)),
         }
     )
     study.write({"card": card, "yardsticks": rules, "runs": runs, "rates": rates})

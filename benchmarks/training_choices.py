@@ -104,7 +104,7 @@ def main() -> None:
             "updates": len(runs["plain"][0]["norms"]),
             "learning rate": best,
             "seeds": SEEDS,
-            "processor seconds": round(
+            "longest training": round(
                 max(one["seconds"] for found in runs.values() for one in found)
             ),
         }

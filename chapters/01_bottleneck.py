@@ -258,7 +258,7 @@ padded, three = F.pad(x[:, :3], (0, 57)), torch.tensor([3])
 alone = encoder(x[:, :3], three).summary[:, -1]
 contexts = {
     "pads read": rnn(embed(padded))[0][:, -1],
-        "lengths given": encoder(padded, three).summary[:, -1],
+    "lengths given": encoder(padded, three).summary[:, -1],
 }
 
 for name, vector in contexts.items():

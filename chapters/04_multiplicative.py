@@ -61,7 +61,7 @@ ScoreGeometry()
 # %% [markdown]
 # What to try:
 #
-# - Turn $s$ until *sat* is last. Now make *sat* longer, and watch its weight.
+# - Turn $s$ until the score of *sat* is negative. Now make *sat* longer, and watch its weight fall.
 # - Choose *cosine*, and change the lengths again.
 # - Choose *general*. A second arrow appears: the question after a matrix has turned it. The states are
 #   compared with that arrow.
@@ -174,7 +174,7 @@ for d in (2, 16, 64):
 #
 # $$ s_t^\top W h_i = (W^\top s_t)^\top h_i $$ (eq-general-is-rotated-dot)
 #
-# It is a dot product with another question. $W^\top$ turns and stretches the query first. With $W = I$,
+# It is a dot product with another question. $W^\top$ first turns and stretches the query, and gives it as many numbers as a key has. With $W = I$,
 # the identity, the dot score comes back. $W$ is learned.
 
 # %% [markdown]
@@ -219,8 +219,8 @@ torch.testing.assert_close(keys @ keys.mT, dot_score(keys, keys))
 # ## What a matrix can do that a dot product cannot
 #
 # Let queries and keys be drawn from the same things, as when a sentence attends to itself. The dot
-# product is *symmetric*: $a^\top b = b^\top a$. If one state finds another, it is found by the other
-# just as well. A matrix need not be symmetric. Every square matrix is the sum of two parts:
+# product is *symmetric*: $a^\top b = b^\top a$. The score of a pair is the same, whichever of the two
+# asks. (The weights may still differ, since each row has a softmax of its own.) A matrix need not be symmetric. Every square matrix is the sum of two parts:
 #
 # $$ W = \underbrace{\tfrac12 (W + W^\top)}_{\text{symmetric: compares}}
 #      + \underbrace{\tfrac12 (W - W^\top)}_{\text{skew: orders}} $$ (eq-general-parts)
@@ -235,7 +235,7 @@ torch.testing.assert_close(keys @ keys.mT, dot_score(keys, keys))
 # \end{aligned}
 # $$ (eq-skew-orders)
 #
-# The skew part never scores a state against itself. If it prefers the pair $(a, b)$, it disfavours the
+# The skew part gives every state a score of 0 with itself. If it prefers the pair $(a, b)$, it disfavours the
 # pair $(b, a)$ by as much.
 #
 # In the figure six states stand round a circle. State 1 asks, through a matrix that turns. A turn by
@@ -248,11 +248,12 @@ TurnedQuestion()
 # %% [markdown]
 # ### Measured: ask for the next one
 #
-# Twelve random vectors of length 1, with 16 numbers each, stand in a ring. (With more numbers than
-# vectors none of them is a mixture of the others.) The query is one of them; the answer is the *next*.
+# Twelve random vectors of length 1, with 16 numbers each, stand in a ring. (Twelve such vectors are
+# linearly independent, so a matrix can give their pairs any scores.) The query is one of them; the answer is the *next*.
 # The scores are written below for all twelve at once, vectors as rows of $x$. Each score that has
 # something to learn gets 300 updates. How many of the twelve questions does it then answer? Guessing
-# gets one on average.
+# gets one on average. (All twelve questions are trained on: the test is what a score *can* express, not what it
+# generalises to.)
 #
 # ```{predict} next-one
 # ```
@@ -309,8 +310,9 @@ for name, score, sizes in tasks:
 #   fewer weights than the matrix: it treats query and key differently from the start.
 #
 # </details>
-#
-# So the dot product lacks an order, from query to key, and weights alone do not bring it. A Transformer's two matrices, for queries and for keys, provide it.
+
+# %% [markdown]
+# So the dot product cannot tell “first $a$, then $b$” from “first $b$, then $a$”, and more weights do not help as long as the matrix is symmetric. A Transformer's two matrices, for queries and for keys, provide it.
 #
 # ## Concat, and one table for all
 #
@@ -418,8 +420,8 @@ for T_t in (1, 25, 50, 100):
 # Row $i$ of $W_a$ scores *position* $i$, whatever word stands there, and $L$ is the number of positions
 # that it knows. (For a source of $T_s$ words the first $T_s$ rows are used.) The context is still a sum
 # of encoder states, so the source is read; but the decoder state alone decides where. In a real model
-# that state began as a summary of the source. So the weights may still depend on the source, by that
-# detour.
+# that state began as a summary of the source, and it has read the words written so far. By these two detours the
+# weights may still depend on the source.
 
 # %%
 from seqattn import LocationAttention
@@ -485,7 +487,7 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one. Every location seed is above every seed
 # of the three other scores. (On the validation sentences, location and dot overlap.) On the longer sentences
 # location is above additive and dot; from general no difference is seen. Much hangs on the rate: location
-# chose 0.03. At 0.01, like general and additive, it was level with them (validation, one seed).
+# chose 0.03. At 0.01, the rate that general and additive chose, location was level with them (validation, one seed).
 #
 # Why? French words keep nearly the places of their English ones, we guess, and $s_t$
 # knows how far the translation has come. And each encoder state has read the whole sentence, so it can
@@ -493,10 +495,11 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 #
 # The **links** tell another story. The error rate of location is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
-# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on longer sentences as well. But the additive score compares as well, and on the short sentences one of its three seeds has worse links than any location seed; the others have better. So neither BLEU nor links say who compares.
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on longer sentences as well. But the additive score compares too, and on the short sentences one of its three seeds has worse links than every location seed. Its other two have better ones. So neither BLEU nor links say who compares.
 #
 # </details>
-#
+
+# %% [markdown]
 # Both tables are from one small grammar of one pair of languages, one size of model and eight
 # passes; longer training may change the order.
 
@@ -577,7 +580,7 @@ plt.show()
 # and take the last score for anything else. Then a slip of the pen makes another model. The package
 # refuses it.
 #
-# **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with the lengths of its vectors, and so with $d$: for vectors of $d$ independent random numbers of mean 0 and variance 1 its variance is $d$. For
+# **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with the lengths of its vectors. If their numbers are independent, of mean 0 and variance 1, those lengths grow with $d$, and the variance of the product is $d$. (For vectors of length 1 it is not.) For
 # large $d$ the softmax can saturate before anything is learned. The next chapter derives this, and what
 # to divide by.
 #
@@ -593,11 +596,12 @@ plt.show()
 # Four choices that can be combined almost freely. The *score*: additive, or one of Luong's, mostly products.
 # The *order*: Bahdanau's decoder asks with the state before the update, $s_{t-1}$, Luong's with the state
 # after it, $s_t$. The *readout*: Luong et al. join context and state in an attentional vector, $\tilde s_t =
-# \tanh(W_c [c_t; s_t])$ (not concat's $W_c$). *Input feeding*: they hand that vector to the next step. In
-# many programs the name means only the score.
+# \tanh(W_c [c_t; s_t])$ (not concat's $W_c$). *Input feeding*: they hand that vector to the next step. (Bahdanau's decoder takes $c_t$ into the update itself,
+# and reads out by maxout.) In many programs the name means only the score.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>Without input feeding, can all steps of the decoder be scored at once?</summary>
 #
 # In training, yes, in Luong's order. The recurrence then reads the true words and no context. So all
@@ -608,8 +612,8 @@ plt.show()
 #
 # <details><summary>Dot, general or concat: which?</summary>
 #
-# Concat is additive. Dot is free if the sizes agree and the encoder brings its states into the right
-# position by itself; it may, since both are trained jointly. General adds a matrix that turns the
+# Concat is additive. Dot has no weights of its own. It needs equal sizes, and an encoder whose states fit the
+# queries; the encoder can learn such states, since both are trained jointly. General adds a matrix that turns the
 # question. Which translates best is a matter of measurement, and of each score's learning rate.
 #
 # </details>

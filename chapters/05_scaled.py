@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 65
+#     minutes: 70
 #     covers: [F-10, F-11, F-12, F-31, D-07, D-13, D-22, V-04, V-08, V-15, T-03, M-03, M-04, M-10]
 #     exercise: 05_scaled
 # ---
@@ -140,8 +140,9 @@ for d in (2, 4, 8):
 # Why care? A score far above the others takes all the weight. And where one weight is nearly 1, the
 # softmax is flat: its derivatives $\partial\alpha_i/\partial e_j = \alpha_i(\delta_{ij} - \alpha_j)$ are
 # nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and hardly any gradient comes through the weights to
-# the query. Here are ten keys with components drawn from the normal distribution. The two
-# numbers of a pair are the mean largest weight and the mean sum of all those derivatives, signs dropped.
+# the query. Here are ten keys with components drawn from the normal distribution. Each line
+# has two pairs of numbers, for the plain and for the divided products. A pair is the mean largest weight and the mean sum
+# of the absolute derivatives.
 
 
 # %% tags=["hide-input"]
@@ -175,7 +176,8 @@ for d in (4, 64, 1024):
 # $$ \mathrm{Var}(u^\top w) = \frac1d $$ (eq-unit-variance)
 #
 # The product *shrinks*, with a standard deviation of $1/\sqrt d$. To bring it back to 1 you have to
-# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator?
+# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator? Their *spread* will be the root mean square of a query's
+# products about the mean of its row, since that is all that the softmax sees.
 #
 # ```{predict} gru-scale
 # ```
@@ -227,10 +229,11 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# For states that were normed and projected, as a Transformer's queries and keys are, dividing brings the
+# For states that were normed and projected (each brought to mean 0 and variance 1, then multiplied by a fresh random
+# matrix), as the queries and keys of many Transformers are, dividing brings the
 # spread near 1 at every size. For raw states of a fresh GRU the products are *below* 1 before anything is
 # divided, and from $d = 16$ on they shrink: PyTorch draws the weights of a larger GRU from a smaller range.
-# Divided, they give weights that are all but equal.
+# Divided, they give weights that are nearly equal, the more so the larger $d$ is.
 #
 # </details>
 #
@@ -282,12 +285,13 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # <details><summary>What the output shows</summary>
 #
 # At the small rates the *undivided* score is ahead: its gradients are larger, so it learns faster. At 0.3 it
-# falls behind, at 1 it is at chance, and the divided score still learns. Each at the rate that is best in this table, the two differ by about one point. With Adam both learn.
+# falls behind, at 1 it is at chance, and the divided score still learns. With each at its best rate in this table, the two differ by about one point. With Adam both learn.
 #
 # </details>
 #
-# A translator is another task: here the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. On this task the factor does not decide *whether* attention learns but **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with smaller matrices and lowering the rate. So a comparison at one rate for all compares the rates as well.
-#
+# In this task the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. In a translator it does not read them directly. On this task the factor does not decide *whether* attention learns but **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with matrices smaller by $\sqrt 8$ each and a rate lower by 8. So a comparison at one rate for all compares the rates as well.
+
+# %% [markdown]
 # ## All queries at once
 #
 # Write the queries of a sentence as rows of $Q$, $(T \times d_k)$, the keys as rows of $K$,
@@ -464,15 +468,18 @@ for one in captions:
     # a weight stored as 0.0000 is below 0.00005
     scores = torch.tensor(one["weights"]).clamp(min=5e-5).log()
     kept_at.append([kept_rows(scores, k) for k in (1, 2, 4)])
-    draws = [kept_rows(torch.randn_like(scores), 4) for _ in range(100)]
-    by_chance.append(sum(draws) / len(draws))
+    draws = [kept_rows(torch.randn_like(scores), 4) for _ in range(1_000)]
+    as_many = sum(draw >= kept_at[-1][2] for draw in draws)
+    by_chance.append((sum(draws) / len(draws), as_many / len(draws)))
 rows = [
-    [one["source"], len(one["tokens"]), *kept_at[i], f"{by_chance[i]:.1f}"]
-    for i, one in enumerate(captions)
+    [one["source"], len(one["tokens"]), *kept_at[i], f"{mean:.1f}", f"{share:.3f}"]
+    for i, (one, (mean, share)) in enumerate(zip(captions, by_chance))
 ]
-heads = ("caption", "rows", "rank 1", "rank 2", "rank 4", "rank 4, random scores")
+heads = ("caption", "rows", "rank 1", "rank 2", "rank 4", "random scores, rank 4")
+heads += ("keep as many",)
 note = (
-    "random scores: mean of 100 draws. A weight stored as 0.0000 counts as 0.00005; with "
+    "random scores: mean of 1,000 draws; keep as many: the share of these draws that keep at least "
+    "as many rows. A weight stored as 0.0000 counts as 0.00005; with "
     "0.0000001 instead some counts change, those of rank 4 by one at most"
 )
 display(ResultTable(heads, rows, "Rows whose largest weight stays", note))
@@ -489,8 +496,8 @@ plt.show()
 
 # %% [markdown]
 # A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
-# dimensions would have been enough, but nothing asked training for two, and it began from a random matrix of full rank with large entries. **Trained thin and cut
-# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place. In three captions those are clearly more than random scores keep on average, in two hardly more (see the output). (These maps are of one model;
+# dimensions would have been enough, but nothing asked training for two. **Trained thin and cut
+# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place. Only in the third caption, where it leaves all, is that clearly more than random scores keep. (These maps are of one model;
 # *{{ first["source"] }}* became *{{ first["text"] }}*)
 #
 # What becomes of the translations? A general score with a matrix of 64 × 64 was trained on the toy
@@ -535,8 +542,8 @@ RankSlider(
         "explain": [
             "The share says how near the matrices are. It does not say which "
             "directions the queries and keys use.",
-            "The nearest matrix is measured by all entries alike. A score needs those "
-            "directions in which its queries and keys differ.",
+            "The nearest matrix is measured by all entries alike. A score is only ever "
+            "tried on the states that occur.",
             "Move on: long before the end the map looks like the last one.",
         ],
     },
@@ -547,16 +554,17 @@ RankSlider(
 #
 # At rank 8 BLEU is {{ cut_to(8) }}, of {{ cut_to(64) }} with the whole matrix: each of the three models lost
 # {{ f"{min(lost):.1f}" }} to {{ f"{max(lost):.1f}" }}, about what lies between the dot and the general score further
-# down. The squared length of the first model's matrix lost {{ f"{1-kept(8):.0%}" }}. At rank 2 BLEU is {{ cut_to(2) }}. Of
-# the twelve words' matrix an eighth, rank 2, kept {{ min(cut[2]) }} to {{ max(cut[2]) }} of twelve answers. How much
+# down. The squared length of the first model's matrix lost {{ f"{1-kept(8):.0%}" }}. At rank 2 BLEU is {{ cut_to(2) }}. For
+# the matrix of the twelve words, an eighth of the rank (2 of 16) kept {{ min(cut[2]) }} to {{ max(cut[2]) }} of the twelve answers. How much
 # a cut costs has to be measured.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## What each mechanism costs
 #
 # Count multiplications for one sentence with $T_s$ source and $T_t$ target words. States have $d_s$ and
-# $d_h$ numbers, or $d$ where both have one size; $k$ is the rank, $d_a$ the number of the additive score's
+# $d_h$ numbers, or $d$ where both have the same size; $k$ is the rank, $d_a$ the number of the additive score's
 # detectors. A window reaches $D$ words to either side. *Remembered* means that what depends on the keys alone
 # is done once for a sentence, by `attention.remember(keys)`; *anew*, that it is done at each step.
 #
@@ -669,11 +677,12 @@ ResultTable(heads, rows, "Two layers on one sentence")
 # the additive score in the same program. The kind of score is not what costs most of the multiplications.
 # Doing the same work at every step is. (The additive score's $T_t T_s d_a$ tanhs are not counted.)
 #
-# A layer of self-attention lets each word look at each other one; a recurrent layer goes from word to word.
+# A layer of self-attention lets every word look at all words; a recurrent layer goes from word to word.
 # At $T = 50$ and $d = 256$ products with matrices dominate both; in self-attention the $T^2$ does where $T$
-# is far above $d$. The last two columns say how far a signal travels, and how many steps must wait for each
+# is far above $d$ (the two are equal at $T = 2d$). The last two columns say how far a signal travels, and how many steps must wait for each
 # other.
-#
+
+# %% [markdown]
 # ## All scores at one budget
 #
 # Which score? Here are translators that differ in the score alone: one encoder (a GRU, 32
@@ -685,7 +694,6 @@ ResultTable(heads, rows, "Two layers on one sentence")
 #
 # ```{predict} scaled-or-not
 # ```
-
 
 # %% tags=["hide-input", "hide-output", "hide-until-scaled-or-not"]
 def low_high(score, what, form):
@@ -774,7 +782,13 @@ for score in ("dot", "scaled dot"):
             f"{mean(score, when, what):.2g}" for what in ("query", "keys", "scores")
         ]
         rows.append([score, when, *sizes])
-heads = ("score", "training", "number in s", "number in h", "spread of the scores")
+heads = (
+    "score",
+    "training",
+    "component of s",
+    "component of h",
+    "spread of the scores",
+)
 display(ResultTable(heads, rows, "Root mean squares, means of three seeds"))
 
 scores = ("dot", "scaled dot", "general")
@@ -790,15 +804,16 @@ experiment_card(stored["card"])
 # <details><summary>What the output shows</summary>
 #
 # At the start the states are small, about {{ f"{mean('dot', 'before', 'keys'):.2f}" }} for each number; there
-# is nothing to rein in. Both models make their states larger. But the numbers in a GRU's state end at 1, and
+# is nothing to rein in. Both models make their states larger. But the numbers in a GRU's state cannot be larger than 1, and
 # they come close: {{ f"{mean('scaled dot', 'after', 'keys'):.2f}" }} in the encoder of the scaled model. The
 # spread of its scores ends at {{ f"{mean('scaled dot', 'after', 'scores'):.1f}" }}, that of the plain score
 # at {{ f"{mean('dot', 'after', 'scores'):.1f}" }}. For pointing at one word of nine, the scaled score stays
-# soft. The limit of the states fits this but does not force it. A Transformer has matrices $W_Q$ and $W_K$
+# soft. This agrees with the bound on the states, but the bound alone does not explain it. A Transformer has matrices $W_Q$ and $W_K$
 # before the product, and they have no such limit.
 #
 # </details>
-#
+
+# %% [markdown]
 # This is a finding about small GRU states, not about Transformers.
 #
 # ## Where it breaks
@@ -812,7 +827,6 @@ experiment_card(stored["card"])
 #
 # **Keys remembered for another sentence.** A module that keeps its projected keys in an attribute uses old
 # keys for the next batch, without an error:
-
 
 # %%
 class Forgetful(GeneralScore):
@@ -835,7 +849,7 @@ assert torch.equal(one, other)  # another sentence, the same scores
 # `memory = attention.remember(keys)`, and takes it back with each query. Remember anew for each new batch and
 # after each update of the weights.
 #
-# **Reading the rows of $U$.** For any matrix $R$ that only turns, $RU$ and $RV$ give the same scores as $U$
+# **Reading the rows of $U$.** For any rotation $R$, with $R^\top R = I$, $RU$ and $RV$ give the same scores as $U$
 # and $V$, since $(RUs)^\top (RVh) = (Us)^\top R^\top R\,(Vh)$. So a single row of $U$ means nothing by itself.
 #
 # ## Questions that readers ask
@@ -852,7 +866,7 @@ assert torch.equal(one, other)  # another sentence, the same scores
 #
 # The standard deviation should be 1, and it is $\sqrt d$ under the assumptions above. Dividing by $d$ makes
 # the scores vanish as $d$ grows; dividing by $\log d$ lets them grow. Dividing by both lengths gives the
-# cosine, between $-1$ and $1$. With a factor of its own, learned or chosen, that is a good score. Without
+# cosine, between $-1$ and $1$. It is used with a factor of its own, learned or chosen. Without
 # one it is soft; in the figure it is *length 1*.
 #
 # </details>
@@ -861,7 +875,7 @@ assert torch.equal(one, other)  # another sentence, the same scores
 # <details><summary>Could the model not learn the factor by itself?</summary>
 #
 # If there are matrices before the product, yes: with $U$ larger by a factor, every score is larger by that
-# factor. What stands before the scores then changes where training starts and how large its steps are, but not
+# factor. The factor then changes where training starts and how large its steps are, but not
 # what can be expressed. Without matrices it depends on how large the states can get.
 #
 # </details>
@@ -870,15 +884,16 @@ assert torch.equal(one, other)  # another sentence, the same scores
 #
 # Nothing forces either. One encoder state can serve for both, if part of it says where it should be found
 # and part what it has to say. Two matrices let a head choose the parts freely. A recurrent decoder has
-# one "head" and large states. A Transformer's head has a small space, where the two may get in each
+# one "head" (one pair of projections with its own values; chapter 13 has several) and large states. A Transformer's head has a small space, where the two may get in each
 # other's way.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>Which score should I use?</summary>
 #
 # Read the table above with its limits. For recurrent states of equal size begin with the plain dot product:
-# it has no weights, and a higher BLEU than every other score here that compares. (In links and perplexity no
+# it has no weights, and a higher BLEU than any other score here that compares a query with keys. (In links and perplexity no
 # difference from general is seen.) If the sizes differ, take general, or a reduced rank. If queries and keys come out of matrices and norms, divide by the root. Give each its own
 # learning rate, or you compare rates.
 #

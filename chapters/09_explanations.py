@@ -105,11 +105,12 @@ ResultTable(
 # Either column alone misleads. *When* are weights explanations?
 #
 # </details>
-#
+
+# %% [markdown]
 # ## By hand
 #
 # Why can shuffling be harmless? Let the answer be a linear readout of the context, as in our classifier, with
-# weights $w$ and bias $b$. The {weights}`weights` $\alpha_i$ sum to 1, so
+# weights $w$ and bias $b$ (for two classes, the differences of the two rows). The {weights}`weights` $\alpha_i$ sum to 1, so
 #
 # $$ w^\top c + b = \sum_i \alpha_i \,(w^\top h_i + b) = \sum_i \alpha_i\, m_i $$ (eq-readout-of-states)
 #
@@ -161,7 +162,7 @@ WeightSurgery(
 )
 
 # %% [markdown]
-# ## Ten lines of PyTorch
+# ## A few lines of PyTorch
 #
 # An intervention stands between the look and what follows from it. It computes the weights as usual, replaces
 # them, and takes the weighted sum again.
@@ -214,7 +215,7 @@ plt.show()
 
 # %% [markdown]
 # In the caption's map, *preparing* and *food* both give most of their weight to *bereitet*; they are {{ f"{apart:.2f}" }} nats
-# apart by {eq}`eq-jsd` below, where 0.69 is the most. They are two words all the same, and both are right. *Essen*, the
+# apart by {eq}`eq-jsd` below, where 0.69 is the most. Yet the two words written differ, and both are right. *Essen*, the
 # food, got {{ f"{preparing[5]:.2f}" }} and {{ f"{food[5]:.2f}" }}, *am* {{ f"{preparing[3]:.2f}" }} and {{ f"{food[3]:.2f}" }}. Whether that made the difference, or the decoder's
 # state, or the last word read, the map does not show. And a stored map allows no intervention: for that you need the model.
 #
@@ -313,8 +314,8 @@ ResultTable(heads, rows, "Who finds the deciding word?", note)
 # - Over **words** the largest weight stands on the reason in every sentence, for each seed. (The short
 #   training above need not have come so far.)
 # - Through a **GRU** it depends on the seed: {{ low_high(found["gru", "attention", "attention"]) }} of the
-#   sentences, at the same accuracy. In two of the three trainings it stands on every *on* but finds *in* in
-#   only {{ low_high(finds_in[:2]) }} of the sentences. Probably other states say *in* where no *on* was heard;
+#   sentences, at the same accuracy. In two of the three trainings it stands on the reason in every *on* sentence, but in only
+#   {{ low_high(finds_in[:2]) }} of the *in* sentences. Probably other states say *in* where no *on* was heard;
 #   this was not tested.
 # - Models trained with **uniform** weights answer as well. So the *task* does not need attention. That says
 #   nothing yet about the first models: over words those answer wrongly half of the time if you flatten their
@@ -388,7 +389,8 @@ WeightSurgery(
 # ### Jain and Wallace: do the weights agree, and could they be others?
 #
 # *Attention is not Explanation* {cite:p}`jain2019` asks two things of classifiers. First: does attention
-# rank the words as gradients and occlusion do? **Kendall's** $\tau$ compares two rankings. Among all $P$ pairs
+# rank the words as gradients and occlusion do? (The paper lets no gradient pass through the weights; here it passes
+# through them, too.) **Kendall's** $\tau$ compares two rankings. Among all $P$ pairs
 # of words, let $C$ be the pairs that both put in the same order and $D$ those in opposite orders:
 #
 # $$ \tau = \frac{C - D}{P} $$ (eq-kendall)
@@ -471,7 +473,7 @@ ResultTable(
 # The forger gets above 0.5 on GRU states in nearly every sentence; with the paper's $\varepsilon$ in
 # {{ low_high([f["above 0.5"] for f in strict["gru"]]) }}. Over words it wins as well, in half of the
 # sentences. Two twins share all other words, and in most pairs these lean to one side. The twin on that side needs no
-# evidence, so nearly any weights will do. The search is a lower bound; a better one may find more. And an
+# evidence, so nearly any weights will do. What the search finds is a lower bound: a better search may find more. And an
 # adversary who may choose new weights for each sentence does not show that a *model* could have them. That
 # was the reply.
 
@@ -535,21 +537,25 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # <details><summary>What the output shows</summary>
 #
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
-#   at most 0.69: two of three redraw the maps; such a map is no finding about the task. Words give nearly the same weights.
+#   at most 0.69. In two of the three comparisons the map is a different one, so it is no finding about the task. Over words
+#   another seed gives nearly the same weights.
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap with the first
-#   model's. Models of words are then at chance; pushed by {{ weak }} they keep answer and weights. By
-#   {{ middle }} they answer every sentence, {{ moved(mild) }} nats away, with the largest weight on the reason
-#   in {{ finds(mild,"attention") }}. Trained uniform they answer as well.
+#   model's. Models of words are then at chance; pushed by {{ weak }} they keep their answers and their weights. Pushed by
+#   {{ middle }} they still answer every sentence rightly, with weights {{ moved(mild) }} nats away and the largest weight on
+#   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well.
 # - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, the most strongly pushed to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
-#   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason; that the model's
-#   own know more than none is not shown. A row can give the class away by *where* it looks.
+#   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason. But it is not
+#   shown that the GRU's own weights help more than uniform ones do. And such a test has a catch: weights that depend on the
+#   class can give it away by *where* they lie.
 #
 # </details>
-#
+
+# %% [markdown]
 # ### Serrano and Smith: what must go until the answer flips?
 #
-# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Beside attention's order stand three: by lot; by gradient × input; and the
-# paper's, by the weight times the decision's gradient *in that weight*. For a linear readout, with the bias shared out as in {eq}`eq-readout-of-states`, that is $\alpha_i m_i$, towards the decision.
+# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Beside the order by attention stand three. Two of them are the paper's as well: by lot, and by the
+# weight times the decision's gradient *in that weight*. The third, by gradient × input, is ours. (The paper also ranks by the
+# gradient in the weight alone.) For a linear readout, with the bias shared out as in {eq}`eq-readout-of-states`, that is $\alpha_i m_i$, towards the decision.
 
 # %% tags=["hide-input"]
 ORDERS = {
@@ -591,7 +597,7 @@ experiment_card(stored["card"])
 
 # %% [markdown]
 # Over words and through the GRU the order by attention flips the answer with fewer weights gone than an order by lot does,
-# in each seed. Between attention and gradient × input no difference is seen. The paper's order needs fewer
+# in each seed. Between attention and gradient × input no difference is seen. The order by weight × gradient needs fewer
 # than attention in each seed, as the paper found, though by little: by at most {{ f"{max(gained):.2f}" }} of the
 # weights. By attention, about half of the answers over words never flip: nearly all are those that no weights could change. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
 # seeds.
@@ -619,7 +625,7 @@ experiment_card(stored["card"])
 #
 # - **Erasing without renormalising.** The context shrinks as well, and you test two changes at once.
 # - **Shuffling pads in.** The weights land on positions that hold nothing, and every model seems to care.
-# - **Correlating over pads.** Both measures put each word above each pad. Such pairs agree for nothing, and
+# - **Correlating over pads.** Both measures put each word above each pad. Such pairs agree without meaning anything, and
 #   $\tau$ rises with the padding.
 # - **Averaging over heads first.** The largest weight of a mean of maps can stand where no head has its largest.
 # - **One seed.** You saw the same GRU, at the same accuracy, with maps that find every reason and maps that find
@@ -627,7 +633,7 @@ experiment_card(stored["card"])
 # - **The mean of answers for the answer of the mean.** {eq}`eq-readout-of-states` holds for a linear
 #   readout. Through the translator's maxout $f(\sum_i \alpha_i h_i)$ is not $\sum_i \alpha_i f(h_i)$.
 # - **Occlusion leaves the data.** The model was trained on no sentence without its preposition, and a gradient
-#   is true only nearby. If the two disagree, believe neither blindly. And if a model says *in* wherever no *on*
+#   is true only nearby. If occlusion and gradient disagree, believe neither blindly. And if a model says *in* wherever no *on*
 #   stands, taking *in* away changes nothing.
 #
 # ## Check yourself

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 55
 #     covers: [F-17, F-31, M-08, M-12, V-09, T-08, D-10, D-18, E-01]
 #     exercise: 10_local
 # ---
@@ -76,7 +76,7 @@ LocalWindow(
 # %% [markdown]
 # ### By hand
 #
-# Take $S = 6$ words and a half-width of $D = 2$, so $\sigma = D/2 = 1$. The network gives $z = 0.4$.
+# Take $S = 6$ words and a half-width of $D = 2$, so the Gaussian's width is $\sigma_D = D/2 = 1$. The network gives $z = 0.4$.
 #
 # - Centre: $p = 6 / (1 + e^{-0.4}) = 3.592$. Positions count from 0 in this chapter, in formulas and in
 #   code; in the paper they count from 1.
@@ -168,7 +168,7 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 # because it projects only the keys in the window. (In a decoder all keys are projected once, before the
 # first step.)
 #
-# ## Ten lines that touch nothing else
+# ## A few lines that touch nothing else
 #
 # So the positions come first, and everything after that is computed for them alone. For one sentence and
 # the general score:
@@ -204,7 +204,8 @@ print(f"centre {p:.2f}: words {seen.tolist()}, row sum {weights.sum():.2f}")
 # %% [markdown]
 # ## The NaN probe
 #
-# A program calls itself local. How do you find out whether it is? Its weights do not tell. Poison what it
+# A program calls itself local. How do you find out whether it is? Weights that are
+# not 0 outside the window give a program away. Zeros prove nothing: a mask makes them after all scores were computed. Poison what it
 # should not read: put NaN, "not a number", into the keys and values outside the window. Then see whether
 # the context is still a number.
 #
@@ -334,8 +335,9 @@ plt.show()
 # {{ f"{-drift[96, False][-1]:.1f}" }} words on average. Over the whole of these sentences a window of $D = 5$
 # around $t$ holds {{ f"{share(drawn[96], 5):.0%}" }} of the links, and one around the scaled centre
 # {{ f"{share(drawn[96], 5, True):.0%}" }}. But while you translate you do not know $T$ yet, so local-m has
-# no such centre.
-#
+# no such centre. (A mean ratio from the training sentences could stand in for it; that was not tried.)
+
+# %% [markdown]
 # A shared task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
 # pairs from the proceedings of the Canadian parliament, with {{ f"{hansards['links']:,}" }} sure gold
 # links. (`benchmarks/local.py` counts them.) A window of $D$ =
@@ -371,7 +373,7 @@ plt.show()
 #
 # Here are three tasks on letters. Each writes them in a code; what differs is the order.
 # *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal drifts, far more than in French: with 10 letters local-m sees nothing in the last 7 of 20 steps. Three models differ in their attention; the window has $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
-# with drift, it is the highest that was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right at its own place only: after one too many, all later ones stand one place off, and what was not written because a model stopped early counts as wrong. (How often was not counted.) Two rules need no model: a letter drawn by lot, and the code of the source letter
+# with drift, it is the highest that was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right only at its own place. If a model writes one letter too many, all later ones stand one place off; if it stops early, the missing letters count as wrong. (How often either happens was not counted, but it can bring a model below a guess.) Two rules need no model: a letter drawn by lot, and the code of the source letter
 # at $t$. The last row of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences
@@ -419,10 +421,11 @@ ResultTable(
 #   better than the links in its window plus guesses at the rest.
 # - **With drift**, local-m is behind at 10 letters, with {{ span(right("double", "local-m", "10")) }}. At
 #   25 it is ahead of the others, but all three get most letters wrong.
-# - **Local-p** learns the first two tasks at the lengths it was trained on, backwards included, and *double* in part ({{ span(right("double", "local-p", "10")) }}), but loses them on longer sentences. In *reverse* it is then below global attention, in each seed.
+# - **Local-p** does about as well as global attention at the longest trained length, backwards included (with *double* {{ span(right("double", "local-p", "10")) }}, where global attention has {{ span(right("double", "global", "10")) }}), but it loses the tasks on longer sentences. In *reverse* it is then below global attention, in each seed.
 #
 # </details>
-#
+
+# %% [markdown]
 # So the window helps where its assumption holds. There it is *knowledge* that training need not find.
 # Where the order changes, a centre at $t$ takes away what the model needs.
 
@@ -526,9 +529,9 @@ plt.show()
 # ordinary sentences it does not pay.
 #
 # **Memory, counted.** At 2,048 words *full* and *mask* hold {{ f"{COUNTS['2048'][0]:,}" }} scores,
-# *gathered* {{ f"{2048 * 33:,}" }}. But a plain gather copies each key and each value 33 times, with 32
-# numbers each: {{ f"{2048 * 33 * 64:,}" }} numbers, more than the scores that it saved. Fast programs for
-# windows copy nothing; they compute block by block.
+# *gathered* {{ f"{2048 * 33:,}" }}. But a gather by index would copy each key and each value 33 times, with 32
+# numbers each: {{ f"{2048 * 33 * 64:,}" }} numbers, more than the scores that it saved. The program timed here, on one
+# sentence, copies nothing: its windows are overlapping *views* of the same memory. Other fast programs compute block by block.
 #
 # </details>
 
@@ -542,7 +545,7 @@ plt.show()
 # *or*.
 #
 # In one layer a word hears of the words that it sees. In the next layer it hears what *they* have heard.
-# Let $I$ be the residual connection, by which a word keeps what it has. After $\ell$ layers word $i$ can
+# Let $I$, the identity matrix, stand for the residual connection, by which a word keeps what it has. After $\ell$ layers word $i$ can
 # have heard of word $j$ where
 #
 # $$ R^{(\ell)}_{ij} = \Big[\big((A \vee I)^{\ell}\big)_{ij} > 0\Big] $$ (eq-pattern-reach)
@@ -586,7 +589,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # %% [markdown]
 # One global word makes two layers enough, and adds
 # {{ needs["window 4, global word 0"][0] - int(window_mask(64, 4).sum()) }} pairs to a window of 4. But
-# whatever the sentence tells itself over a distance then passes through that one word. To be *connected*
+# in two layers, whatever two words more than eight places apart tell each other passes through that one word. To be *connected*
 # is not to be well informed.
 #
 # ### The patterns that have names
@@ -615,7 +618,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # | additional parameters | 0 | 0 | $d_s^2 + d_s$ |
 # | rows sum to 1 | yes | yes, until the window runs off the end | no |
 # | needs the same order in both languages | no | yes | no |
-# | longer than trained on | lost | mostly right, if in order | lost |
+# | longer than trained on | mostly lost | mostly right, if in order | mostly lost |
 # | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes in a way that can be learned, and sources are long: Luong et al.'s case, not shown here |
 #
 # The row on length is what the experiment above measured.
@@ -624,7 +627,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 #
 # **A centre that counts pads.** In {eq}`eq-local-centre`, $S$ is the number of words in *this* sentence. A
 # program that takes the width of the batch places the window over the same six words differently in every
-# batch. Once the window has left them, no word is seen. A plain softmax then gives NaN; one that gives an empty row zeros, like the package's, makes the context zero, without an error:
+# batch. Once the window has left them, no word is seen. Over such an empty row a plain softmax gives NaN. The package's gives zeros: the context is zero, and there is no error:
 
 # %%
 six = torch.randn(1, 6, 4, generator=torch.manual_seed(1)).double()
@@ -645,7 +648,7 @@ for width, centre in padded_centre.items():
 # **Counting from 1.** In the paper positions begin at 1. Counted from 0, as here, the same $S\,\sigma(z_t)$ lies one word further on. A trained $z_t$ can make up for that; $p_t = t$ is right if steps count from 0 as well.
 #
 # **Folklore.** "The window makes it fast": only a gathered one, above some hundreds of words. "Local-p
-# sees $2D + 1$ words": it sees $2D$. "Weights near zero cost nothing": each was computed.
+# sees $2D + 1$ words": it sees $2D$ at most, unless its centre is a whole number. "Weights near zero cost nothing": each was computed.
 #
 # ## Check yourself
 #
@@ -670,10 +673,10 @@ for width, centre in padded_centre.items():
 # - A program that fails the NaN probe has read outside its window. One that passes may have overwritten
 #   what it read, so count its operations too.
 # - Gold links say how wide a window must be. In long sentences the diagonal drifts.
-# - In order, local-m extrapolates where global attention and local-p do not. Backwards, local-m fails and
-#   local-p learns the task.
-# - A mask teaches a pattern and saves nothing. Each layer carries a window $w$ places further; one global
-#   word connects all in two.
+# - In order, local-m extrapolates where global attention and local-p do not. Backwards, local-m fails;
+#   local-p learns the task, but only at the lengths of the training.
+# - A mask imposes a pattern and saves no time. With a window, news travels $w$ places a layer; with one global
+#   word, two layers connect all words.
 #
 # **Now you.** In [the exercise](../exercises/10_local.ipynb) you build a window that touches nothing else,
 # count the layers that a pattern needs, and choose a width from gold links.

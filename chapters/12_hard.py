@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 55
 #     covers: [F-20, F-25, F-34, D-19, M-11, M-22, X-05]
 #     exercise: 12_hard
 # ---
@@ -97,8 +97,10 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 # ## From a mixture to a choice
 #
 # Soft attention passes on the mean of the states. **Hard attention** {cite:p}`xu2015` fetches a single one,
-# $c_t = v_I$ with $I \sim \alpha_t$ ({eq}`eq-hard-attention`). The probability of the right word is then a
-# mean over the choices. The logarithm is concave, so Jensen's inequality gives
+# $c_t = v_I$ with $I \sim \alpha_t$ ({eq}`eq-hard-attention`). A small change of the scores leaves the drawn word as it is,
+# so no gradient comes back through the choice. The probability of the right word is then a
+# mean over the choices. The logarithm is concave, so by Jensen's inequality the logarithm of a mean is at least the mean of the
+# logarithms:
 #
 # $$
 # \begin{aligned}
@@ -109,9 +111,10 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 #
 # Here $J$ is an expected reward, with $r_i = \log p(y \mid v_i)$, and training makes it larger. With
 # log-probabilities $(-0.2, -1.5, -3.0)$ the two sides are $-0.79$ and $-1.08$.
-#
+
+# %% [markdown]
 # To make $J$ larger we need its gradient. A sum over all positions gives it exactly. But it needs one run of
-# the rest of the network for each position, and after $T$ steps one for each *sequence* of positions. So we
+# the rest of the network for each position; over $T$ steps, one for each *sequence* of positions. So we
 # estimate it. One identity is enough, $\nabla \alpha_i = \alpha_i \nabla \log \alpha_i$:
 #
 # $$
@@ -124,7 +127,8 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 #
 # **The last line is the surprise: the reward needs no derivative.** It may be a BLEU score or a user's
 # click. Here $\nabla$ is the gradient with respect to the parameters of the scores; with $r = \log p$,
-# whatever follows the choice learns by plain backpropagation. The estimate is called the *score-function gradient*, or REINFORCE
+# whatever follows the choice learns by plain backpropagation, from $\nabla r_I$. (An encoder feeds both the scores and the
+# states that are fetched, so it gets both terms.) The estimate is called the *score-function gradient*, or REINFORCE
 # {cite:p}`williams1992`.
 
 # %% [markdown]
@@ -204,8 +208,8 @@ ResultTable(heads, rows, "Total variance of one estimate")
 # The noise is longer than the gradient in every row. Adding 10 to the rewards raises it from {{ f"{ratio['as
 # they are', 'none']:.1f}" }} to {{ f"{ratio['+ 10', 'none']:.0f}" }} times the gradient's length; with either
 # baseline nothing changes. Here the best baseline is hardly less noisy than the mean. And no baseline removes
-# the noise: {{ f"{ratio['+ 10', 'best']:.2f}" }} times the gradient's length remains. Only more draws reduce
-# that: they divide $V$ by their number.
+# the noise: {{ f"{ratio['+ 10', 'best']:.2f}" }} times the gradient's length remains. More draws reduce
+# it: with $n$ of them $V$ is divided by $n$.
 #
 # </details>
 #
@@ -268,7 +272,7 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 # Only the learning rate differs: it is chosen for each way on validation rows, by the share that the first seed
 # names right, averaged over eight looks during training. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
 # rows. All but *soft* read the place with the largest weight. Guessing a letter is right in 5% of
-# cases, reading a random place perfectly in 13%.
+# cases, and reading a random place, without error, gives 13%.
 #
 # ```{predict} which-way
 # ```
@@ -286,9 +290,9 @@ def share(way, update):
 
 rows = []
 for way in ways:
-    cells = (span(share(way, n), "right", ".2f") for n in (50, 100, 200, 600))
+    cells = (span(share(way, n), "right", ".2f") for n in (25, 50, 100, 600))
     rows.append((way, ways[way]["lr"], *cells))
-heads = ("way", "rate", "50 updates", "100", "200", "600")
+heads = ("way", "rate", "25 updates", "50", "100", "600")
 display(
     ResultTable(heads, rows, "Share named right", "lowest to highest of five seeds")
 )
@@ -311,9 +315,9 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **Mixing is faster than dice without a baseline.** After 50 updates each seed of *soft* is above each
-#   seed of *no baseline*. Each of the other three ways has a seed that is level with *soft*: no difference
-#   seen.
+# - **Mixing is faster than dice without a baseline.** After 25 updates, and after 50, each seed of *soft* is above
+#   each seed of *no baseline*. After 25 each is above each of *straight-through*, too; *every place* and *baseline* overlap with
+#   *soft*. (After 50 *soft* is at the ceiling in every seed.)
 # - **A gain from the baseline is not shown.** After 50 updates the share is
 #   {{ span(share("baseline", 50), "right", ".2f") }} with it and
 #   {{ span(share("no baseline", 50), "right", ".2f") }} without: the ranges overlap. A seed gives all ways the
@@ -326,11 +330,12 @@ plt.show()
 # - **An exact gradient is no guarantee.** One seed of *every place* ends at
 #   {{ f"{share('every place', 600)[3]['right']:.2f}" }}. The table cannot say why.
 #
-# This is one small task, and each choice is rewarded at once. In Xu et al.'s captions the reward comes
-# many words later. For *soft* and *baseline* the highest of the four rates tried was chosen, so a still
-# higher one might be better.
-#
 # </details>
+
+# %% [markdown]
+# This is one small task, and each choice has its own reward. In Xu et al. one reward, the log-probability of the
+# whole caption, pays for all choices. For *soft* and *baseline* the highest of the four rates tried was chosen, so a still
+# higher one might be better.
 
 # %% [markdown]
 # ## Ten lines
@@ -388,7 +393,7 @@ PenaltyPath()
 # **The third is a trap.** An L1 penalty on free weights makes many of them zero, and it is tempting to ask
 # the same of attention. The program runs, the penalty is logged, and it does nothing: a softmax row sums to
 # 1, so its slope is zero everywhere. At a uniform row, where nothing says which way to go, the other two
-# slopes vanish as well. So they do at a corner, where one weight is 1.
+# slopes vanish as well. They also vanish at a corner, where one weight is 1.
 #
 # By hand, for our row: $H = 0.892$, and its slope for *sat* is $-0.5224\,(\ln 0.5224 + 0.8924) = -0.127$. For
 # *cat* the slope is $0.003$, because $\ln 0.407$ is almost $-H$.
@@ -418,7 +423,7 @@ for name_of, R, expected in (
 # ## Tearing holes: attention dropout
 #
 # After the softmax, in training only, each weight is set to zero with probability $p$ and the others are
-# divided by $1 - p$ ({eq}`eq-attention-dropout`). Let $m_i$ be 1 where a weight is kept and 0 where it is
+# divided by $1 - p$. Let $m_i$ be 1 where a weight is kept and 0 where it is
 # dropped. Then the context becomes $\tilde c = \sum_i \frac{m_i}{1-p} \alpha_i
 # v_i$. Its mean is $c$. But how far from $c$ is a single draw?
 #
@@ -438,8 +443,8 @@ for name_of, R, expected in (
 # sum of squares, which the second penalty has with the opposite sign. If every value is the number 1, the
 # context is the *sum of the row*. With $p = 0.25$ the sum of our row is $1 \pm 0.38$, and that of a uniform
 # row of three is $1 \pm 0.33$. A row with a single weight has $1 \pm 0.58$: its sum is 0 or 1.33. So
-# **dropped rows do not sum to 1**; only their mean does. Do not renormalise them, and do not draw them as
-# maps.
+# **dropped rows do not sum to 1**; only their mean does. Do not renormalise them: the mean would no longer be the row (ours would become 0.41, 0.48, 0.12), and where
+# all weights are dropped you would divide by 0. And do not draw them as maps.
 
 # %% tags=["hide-output", "hide-until-noise-of-dropout"]
 torch.manual_seed(0)
@@ -469,7 +474,7 @@ for kind, weights in ROWS.items():
 # Entropy is normalised to lie between 0 and 1. AER takes each row's largest weight as a link: random links
 # have {{ f"{stored['yardsticks']['by lot']:.2f}" }} on these pairs, and the diagonal, which looks at no
 # word, has {{ f"{stored['yardsticks']['diagonal']:.2f}" }}. *Columns* is the mean of
-# $(1 - \sum_t \alpha_{ti})^2$. Nats are per word, on the pairs that were learned and on test pairs.
+# $(1 - \sum_t \alpha_{ti})^2$. Nats are per token, on 400 of the pairs that were learned and on the test pairs.
 #
 # ```{predict} what-helps
 # ```
@@ -494,8 +499,8 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 #   {{ span(runs["doubly stochastic"], "aer", ".2f") }} against {{ span(runs["plain"], "aer", ".2f") }},
 #   each seed below each plain one. But the diagonal is better than any training here, so all these rows are
 #   poor links. BLEU: no difference seen.
-# - **Dropout** spreads rows, and more so at the higher rate. They are measured without dropout, so the
-#   model itself looks differently. With 10% neither BLEU nor the nats on test pairs differ from the plain
+# - **Dropout** spreads rows, and more so at the higher rate. They are measured without dropout, so it is the
+#   model itself that now looks at more words. With 10% neither BLEU nor the nats on test pairs differ from the plain
 #   training by more than the seeds do. With 30% BLEU is *lower* in each seed. Dropout did not improve
 #   generalisation here.
 #
@@ -503,7 +508,8 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 # capstone](20_study.ipynb) asks about dropout again.
 #
 # </details>
-#
+
+# %% [markdown]
 # Here are the five sentences of the book, translated by the first seed of three trainings:
 
 # %%

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 55
 #     covers: [F-29, V-16, D-15]
 #     exercise: 15_positions
 # ---
@@ -84,7 +84,9 @@ rows = []
 for way in ("none", "sinusoidal"):
     for seed, run in enumerate(longer[way], 1):
         rows.append([way, str(seed), *run["who"]])
-ResultTable(("positions", "seed", *stored["who"]), rows, "Translations")
+ResultTable(
+    ("positions", "seed", *stored["who"]), rows, f"Translations, after {many:,} updates"
+)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -175,10 +177,14 @@ along = max((line.max() - line.min()).item() for line in lines)
 print(f"along a diagonal the products differ by {along:.6f} at most")
 print("at distances 0 to 8:")
 print(products[0, :9])
+print("at distances 20 to 28:")
+print(products[0, 20:29])
+fewer = sinusoidal_positions(60, 16)
+print("with 16 numbers, at distances 3 and 19:", (fewer @ fewer[0])[[3, 19]])
 
 # %% [markdown]
-# As the distance grows the products fall, but not evenly: from 5 places to 6 they rise a little, like the
-# curve in the live figure.
+# On the whole the products fall with the distance, but not evenly: from 22 places to 25 they rise. With 16
+# numbers, as in the live figure, 19 places even look nearer than 3.
 #
 # ## A shift is a turn
 #
@@ -186,10 +192,11 @@ print(products[0, :9])
 #
 # $$ \begin{pmatrix} P_{p+n,2j} \\ P_{p+n,2j+1} \end{pmatrix} = \begin{pmatrix} \cos\varphi & \sin\varphi \\ -\sin\varphi & \cos\varphi \end{pmatrix} \begin{pmatrix} P_{p,2j} \\ P_{p,2j+1} \end{pmatrix} $$ (eq-shift)
 #
-# These are the addition theorems of sine and cosine. The matrix depends on $n$ but not on $p$, so a matrix
-# that is learned once can mean *three places to the left* everywhere. {cite:t}`vaswani2017` chose these waves
-# because they expected that this would be easy to learn. (Learned positions translated about as well. The
-# waves might carry on to sentences longer than in training; you will see that measured.) With complex
+# These are the angle-addition formulas. The matrix depends on $n$ but not on $p$, so a matrix
+# that is learned once can mean *three places to the left* everywhere. (It shifts $P_p$; a state also holds the word, so
+# what a layer learns can only come close.) {cite:t}`vaswani2017` chose these waves
+# because they expected that attending by relative position would then be easy to learn. Learned positions translated about as
+# well; they preferred waves because these might carry on to sentences longer than in training. (You will see that measured.) With complex
 # numbers, the shift is one multiplication:
 
 # %%
@@ -205,7 +212,8 @@ print(f"for all shifts up to 50, off by {worst:.6f} at most")
 #
 # A sum of word and position mixes the two: a score of two such sums has four parts, and only one compares
 # word with word. **Rotary positions**, by {cite:t}`su2021`, add nothing. They *turn* queries and keys before
-# comparing them, each pair of features by the angle of its place, $\varphi = p\,\omega_j$. Let $R_p$ be the
+# comparing them, pair $j$ of the word at place $p$ by the angle $\varphi = p\,\omega_j$. (With several heads, the $d$ in $\omega_j$ is the
+# size of a head.) Let $R_p$ be the
 # matrix of all these turns, and $x$ a query or a key:
 #
 # $$ \begin{pmatrix} (R_p x)_{2j} \\ (R_p x)_{2j+1} \end{pmatrix} = \begin{pmatrix} \cos\varphi & -\sin\varphi \\ \sin\varphi & \cos\varphi \end{pmatrix} \begin{pmatrix} x_{2j} \\ x_{2j+1} \end{pmatrix} $$ (eq-rotary)
@@ -216,9 +224,10 @@ print(f"for all shifts up to 50, off by {worst:.6f} at most")
 # $$ (R_p\, q)^\top (R_r\, k) = q^\top R_{r-p}\, k $$ (eq-rotary-distance)
 #
 # **The score knows what the words are, how far apart they stand and which comes first, but not where.**
-# Lengths stay. Values are left alone: a turned value would carry its place into the sum. Cross-attention
-# stays as it is: there is no distance between an English place and a French one.
-#
+# Lengths do not change. Values are left alone: a turned value would carry its place into the sum. Cross-attention
+# is left as it is: places in two sentences are counted separately, so their difference is not a distance.
+
+# %% [markdown]
 # By hand, with one pair: $q = (0.5, 1)$ and $k = (1, 0.5)$. At the same place their product is 1. With $q$ at
 # 3 and $k$ at 1 it is −1.098; with $q$ at 7 and $k$ at 5 it is −1.098 again. The other way round, with $q$ at
 # 1 and $k$ at 3, it is 0.266.
@@ -272,7 +281,7 @@ for way in WAYS:
 # ## A model that reads a bag
 #
 # Now we train: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
-# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their positions (learned vectors begin smaller than waves), with three seeds, which draw first weights alone. In each training the learning rate, set by hand and
+# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their positions (learned vectors begin smaller than waves), with three seeds, which change only the initial weights. In each training the learning rate, set by hand and
 # tuned for none of these ways, grows over the first 100 updates, and falls along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
 # translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with
 # their words shuffled. Both times BLEU compares with the translation of the sentence in its right order.
@@ -309,16 +318,16 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # Without positions every translation stays. Even so, BLEU is
-# {{ low_high(over_seeds(longer["none"], "bleu")) }} after {{ f"{many:,}" }} updates: in short sentences the
-# words alone say most of it. With positions of any kind it is
+# {{ low_high(over_seeds(longer["none"], "bleu")) }} after {{ f"{many:,}" }} updates: in short sentences a
+# bag of English words, and a decoder that knows how French goes on, settle most of it. With positions of any kind it is
 # {{ low_high([bleu for way in WAYS[1:] for bleu in over_seeds(longer[way], "bleu")]) }}. Between the three
 # kinds the ranges overlap: **no difference seen.**
 #
 # - **On shuffled sentences the model without positions is ahead of the others**, by far (after
 #   {{ f"{many:,}" }} updates). For this model nothing has happened. The others were given another sentence,
-#   and are judged by the first.
-# - Trainings of {{ few }} updates looked otherwise. Rotary positions were in use, because shuffling changed most
-#   translations, but they seemed to be worth nothing. Had we made only these, we would have drawn another
+#   but are judged by the translation of the original one.
+# - After {{ few }} updates it looked different. The models with rotary positions did use them, for shuffling changed most
+#   translations, but their BLEU was no better than without. Had we made only these, we would have drawn another
 #   conclusion.
 # - Take the waves away from a *finished* model, on both sides, and BLEU falls to
 #   {{ low_high([run["taken away"]["bleu"] for run in longer["sinusoidal"]]) }}. With the second seed *the cat
@@ -327,7 +336,8 @@ ResultTable(
 #   because a model that never had them has learned to do without.
 #
 # </details>
-#
+
+# %% [markdown]
 # Here are the five sentences of the book, by the models of the first seed with {{ f"{many:,}" }} updates.
 # Would they tell you which of the four has no positions?
 
@@ -456,22 +466,23 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In the upper panel all four fall. They fall from 6 words to 8 already, as the practised models below do (some lengths are harder), and further beyond the training's length. At 16 words
+# In the upper panel all four fall. They fall from 6 words to 8 already, as the practised models below do (some lengths are harder), and further beyond the longest training sentence. At 16 words
 # waves have {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU and turns
 # {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
 # {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}.
 #
-# **Is it the positions?** Not they alone. The model without any falls as well, to {{ low_high([c[16] for c in curves["none"]]) }}. The lower panel shows models that learned from
+# **Is it the positions?** Not the positions alone. The model without any falls as well, to {{ low_high([c[16] for c in curves["none"]]) }}. The lower panel shows models that learned from
 # {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at
 # most"] }} words, in as many updates. At 16 words these have {{ low_high([c[16] for c in
 # practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without
-# any. **With practice, waves reach 16 words**, but short sentences get worse; further was not measured. Late *places* are new to the first models, but so is much else in long sentences.
+# any. **With practice, waves reach 16 words**, but short sentences get worse; longer sentences were not measured. Late *places* are new to the first models, but so is much else in long sentences.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>What it shows of tables and of turns</summary>
 #
-# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. At 10 and 12 words they already read rows that no training sentence of that side had touched, and they cannot write more than 16 tokens.
+# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. At 10 and 12 words they already read rows of the source's table that no training sentence had reached, and they cannot write more than 16 tokens.
 #
 # At 12 and at 16 words, turns lie *below* waves in all seeds.
 #
@@ -509,8 +520,8 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 # **Pairs.** Some programs turn features $2j$ and $2j+1$ together, others $j$ and $j + d/2$. Both are right,
 # but weights trained with one layout are wrong with the other.
 #
-# **How loud.** Where embeddings start small they are multiplied by $\sqrt d$, so that waves, whose length is
-# $\sqrt{d/2}$, do not drown the words.
+# **How loud.** Where embeddings start small they are often multiplied by $\sqrt d$. Without that, waves of length
+# $\sqrt{d/2}$ would drown the words.
 #
 # <details><summary>Does a causal mask already give order?</summary>
 #

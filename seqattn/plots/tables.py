@@ -36,6 +36,7 @@ _CARD = {
     "machine": "hardware",
     "seconds": "seconds",
     "processor seconds": "seconds of processor",
+    "longest training": "seconds of processor, longest training",
     "seeds": "seeds",
     "torch": "PyTorch",
     "date": "measured on",

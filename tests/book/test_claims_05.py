@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from seqattn import (
@@ -168,3 +169,27 @@ def test_the_figure_keeps_the_root_s_promise_for_its_own_kind_alone():
     assert largest["length 1", "÷ √d"] < largest["length 1", "none"] < 0.12
     for good in (("independent", "÷ √d"), ("length 1", "× √d")):
         assert 0.12 < largest[good] < 0.9
+
+
+def test_a_factor_is_a_smaller_start_at_a_lower_rate():
+    """Descent with scores over 8, and from matrices over the root of 8 at an eighth of the rate."""
+    torch.manual_seed(0)
+    d, lr = 6, 0.3
+    start = torch.randn(2, d, d).double()
+    keys, wanted = torch.randn(30, 8, d).double(), torch.randint(8, (30,))
+    asked = keys[torch.arange(30), wanted]
+
+    def learn(matrices, factor, lr):
+        W_q, W_k = (matrix.clone().requires_grad_() for matrix in matrices)
+        for _ in range(20):
+            scores = factor * torch.einsum("nd,nkd->nk", asked @ W_q.T, keys @ W_k.T)
+            slopes = torch.autograd.grad(F.cross_entropy(scores, wanted), (W_q, W_k))
+            W_q, W_k = (
+                (W - lr * slope).detach().requires_grad_()
+                for W, slope in zip((W_q, W_k), slopes, strict=True)
+            )
+        return scores
+
+    ours = learn(start, 1 / 8, lr)
+    torch.testing.assert_close(learn(start / math.sqrt(8), 1, lr / 8), ours)
+    assert not torch.allclose(ours, learn(start, 1 / 8, 0.0))

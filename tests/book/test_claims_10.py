@@ -7,6 +7,7 @@ import torch
 
 from benchmarks.local import near_the_diagonal, three_ways, yardsticks
 from seqattn import LocalAttention
+from seqattn.attention import windowed
 
 SCORES = (0.8, 2.5, 1.2, -0.9, -0.3, 0.5)
 
@@ -101,3 +102,10 @@ def test_the_rules_without_a_model():
     assert backwards["window"]["10"] == 0.2
     assert twice["window"]["10"] == 0.25
     assert all(0 < x < 0.3 for x in backwards["same place"].values())
+
+
+def test_the_windows_are_views_of_the_same_memory():
+    keys = torch.randn(1, 2_048, 32)
+    windows = windowed._windows(keys, 16, 16)
+    assert windows.shape == (2_048, 33, 32)
+    assert windows.untyped_storage().nbytes() == 4 * (2_048 + 32) * 32

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import choosing
+from seqattn.data import measured
 from seqattn.training.regularizers import entropy_penalty, sparsity_penalty
 
 
@@ -110,3 +112,23 @@ def test_the_noise_of_dropout_counted_over_all_masks(drawn):
         sums += chance * (dropped.sum() - 1) ** 2
     assert noise == pytest.approx(p / (1 - p) * weights**2 @ (values**2).sum(1))
     assert sums == pytest.approx(p / (1 - p) * (weights**2).sum())
+
+
+def test_renormalised_rows_have_another_mean():
+    """Over all ways to drop weights with p = 0.25 that leave some."""
+    row, p = softmax(np.array([1.0, 1.25, -0.75])), 0.25
+    mean, chance = np.zeros(3), 0.0
+    for kept in product((0, 1), repeat=3):
+        left = row * kept
+        if left.any():
+            weight = np.prod([1 - p if k else p for k in kept])
+            mean, chance = mean + weight * left / left.sum(), chance + weight
+    assert chance == pytest.approx(1 - p**3)
+    assert (mean / chance).round(2).tolist() == [0.41, 0.48, 0.12]
+    assert row.round(2).tolist() == [0.41, 0.52, 0.07]
+
+
+def test_known_pairs_are_four_hundred_of_those_that_were_learned():
+    assert choosing.TESTED == 400
+    card = measured("choosing")["card"]
+    assert card["tested on"] == 400 <= card["pairs"]
