@@ -542,7 +542,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap with the first
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep their answers and their weights. Pushed by
 #   {{ middle }} they still answer every sentence rightly, with weights {{ moved(mild) }} nats away and the largest weight on
-#   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well.
+#   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well. (Part of these distances is another seed's: the first GRU, pushed by {{ weak }}, is already {{ f"{pushed['gru', weak][0]['divergence']:.2f}" }} away, pushed by {{ strong }} {{ f"{pushed['gru', strong][0]['divergence']:.2f}" }}.)
 # - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, the most strongly pushed to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
 #   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason. But it is not
 #   shown that the GRU's own weights help more than uniform ones do. And such a test has a catch: weights that depend on the

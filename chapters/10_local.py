@@ -251,9 +251,11 @@ with torch.no_grad():
     )
 for kind, (clean, after) in answers.items():
     probed[kind] = after.isfinite().all().item()
-    alike = torch.allclose(clean, everywhere[0])
-    rows.append([kind, "survives" if probed[kind] else "NaN", "yes" if alike else "no"])
-ResultTable(("program", "poisoned", "equals global attention"), rows, "Is it local?")
+    rows.append([kind, "survives" if probed[kind] else "NaN"])
+    for other in (by_hand, everywhere[0]):
+        rows[-1].append("yes" if torch.allclose(clean, other) else "no")
+heads = ("program", "poisoned", "equals the gathered", "equals global attention")
+ResultTable(heads, rows, "Is it local?")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
