@@ -397,11 +397,11 @@ print("state", tuple(state.shape), " weights", tuple(weights.shape))
 # %% [markdown]
 # Look at the order: the state that asks has not yet read $y_{t-1}$. When the decoder decides where to
 # look for word $t$, it has read the words up to $t-2$. Of word $t-1$ it knows only what it expected when
-# it wrote that word. Luong et al. (2015) swapped two events: they update first, then ask with $s_t$. Any
+# it wrote that word. Luong et al. (2015) moved one event: the update comes first, and the new state $s_t$ asks. Any
 # score can go with either order.
 #
-# A probe shows which order a decoder follows, whatever its name says, if it asks with its state alone, and not with the
-# last word as well. Change
+# If a decoder asks with its state alone, and not with the last word as well, a probe shows which order it follows,
+# whatever its name says. Change
 # the token that step 4 reads, and see which rows of the *attention map* move. (The map is the table of
 # weights, with one row for each target word and one column for each source word.) The cell does this for both
 # orders, each with two scores. (*General* is a product of query and key with a matrix between them; the next
@@ -437,8 +437,9 @@ for style in ("bahdanau", "luong"):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# So a map that looks shifted by one row may be right. Or it may come from code that calls itself "Luong"
-# and attends too early. This probe tells which.
+# The score makes no difference; the order does. In both orders row $t$ belongs to the word written at step $t$: the map
+# itself is not shifted. What differs is whether the state that asks has read the last word. Code that calls itself "Luong"
+# and yet asks before the update is found out by this probe.
 #
 # </details>
 
@@ -496,7 +497,7 @@ assert once == T_s * d_a * d_h + T_t * d_a * d_s + T_t * T_s * d_a
 print(f"each step anew {anew:13,}\nkeys once      {once:13,}")
 
 # %% [markdown]
-# The contexts are the same, for one {{ f"{anew / once:.0f}" }}th of the work. One fact makes this
+# The contexts are the same, for one {{ f"{anew / once:.0f}" }}th of the multiplications in the scores. One fact makes this
 # possible: nothing mixes query and key *before* the sum inside the tanh.
 
 # %% [markdown]
@@ -762,8 +763,8 @@ plt.show()
 #
 # **If your curve stays flat** at the line *by lot*, look at one map. If its rows are equal, whatever the
 # word, the attention has not left the linear regime: train for longer or take larger steps. If the rows
-# differ and none is right, either the links are off by one (a column for the first word, a row for
-# `<bos>`) or a mask is inverted.
+# differ and none is right, suspect first that the links are off by one (a column for the first word, a row for
+# `<bos>`) or that a mask is inverted.
 
 # %% [markdown]
 # ## Use it
@@ -787,7 +788,7 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
 #   depending on the seed. The construction is learned, the word is not.
 # - **The hero** begins well: *him* has become the subject. Then each of the three seeds fails in its own
 #   way: one forgets *plus*, the word for *no longer*; one has it, and writes of a soldier; one loses *ne*
-#   and *au*. (The run above began with the weights and batches of the first, and yet makes mistakes of its own.)
+#   and *au*, and has *pas* for *plus*. (The run above began with the weights and batches of the first, and yet makes mistakes of its own.)
 #
 # </details>
 #
@@ -878,7 +879,7 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # <details><summary>What the output shows</summary>
 #
 # - **With the penalty the error rates are lower.** Each seed with it has a lower error rate than each seed without.
-#   (Three and three fall apart by luck once in ten times, as [chapter 17](17_evaluation.ipynb) counts.)
+#   (With three seeds on each side luck alone separates the ranges one time in ten; [chapter 17](17_evaluation.ipynb) counts it.)
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges are apart at two of three
 #   learning rates.) But with the penalty more words look most at `<eos>`, and a missing link costs less than a wrong one. If those words count as wrong, the ranges overlap: whether the links are better hangs on the rule.
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
@@ -1059,7 +1060,7 @@ plt.show()
 # The row of *preparing* gives {{ f"{halves['▁bereitet']:.2f}" }} to *bereitet* and
 # {{ f"{halves['▁zu']:.2f}" }} to *zu*; no row looks most at *zu*. The state of *bereitet* may know of *zu* all the same. Or *zu* was not needed: *bereitet* alone can mean *prepares*. In all five maps the verb's row looks most at the first half. In the third *holding* looks
 # most at *halten*, and *on* at *auf*: a word for each half, and wrong (*sich aufhalten* is to
-# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (The captions were chosen before that.)
+# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (The captions were chosen before the translations were seen.)
 #
 # </details>
 
@@ -1095,8 +1096,8 @@ for scale in (0.1, 1, 10, 100):
     print(f"{scale:12}  {slope.mean():10.2f}  {flat:29.0%}")
 
 # %% [markdown]
-# Far out nearly every unit says $+1$ or $-1$, and a small change of the query changes nothing. No
-# gradient comes back, and the scores stop growing: that is the bound {eq}`eq-additive-bound`. The formula
+# Far out nearly every unit says $+1$ or $-1$, and a small change of the query changes nothing. Hardly any
+# gradient comes back to the query, the keys and their matrices, and the scores stop growing: that is the bound {eq}`eq-additive-bound`. The formula
 # has **no scale** built in that would prevent this.
 
 # %% [markdown]

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 65
+#     minutes: 70
 #     covers: [F-05, F-15, F-16, F-21, D-08, D-20, M-13, M-14, M-15, T-02, P-02, P-03, P-04, P-05]
 #     exercise: 06_decoder
 # ---
@@ -155,7 +155,7 @@ plt.show()
 # Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's (another model, with another encoder and score). Look
 # at which state asks, and at what the update reads.
 #
-# Below the figure is the same order of events on a sentence that somebody wrote: the first German caption of [chapter 3](03_additive.ipynb), whose translator has Bahdanau's decoder. The translator wrote
+# Below the figure is the same order of events on a sentence that somebody wrote: the first German caption of [chapter 3](03_additive.ipynb). The translator there has Bahdanau's decoder, and wrote
 # *A man preparing food on the stove.*
 
 # %% tags=["hide-input"]
@@ -240,7 +240,7 @@ ResultTable(heads, rows, "A real caption, step by step")
 #
 # $$ s_t = f\big(s_{t-1}, [E y_{t-1}; \tilde s_{t-1}]\big), \qquad \tilde s_0 = 0 $$ (eq-input-feeding)
 #
-# So the decoder knows where it has looked. Bahdanau's decoder joins a *context* to the update's input. That is
+# So the decoder can know where it has looked. Bahdanau's decoder joins a *context* to the update's input. That is
 # not input feeding, though many programs call it so. Bahdanau et al. use *maxout*: it arranges numbers in $l$
 # pairs and keeps the larger of each,
 #
@@ -251,7 +251,7 @@ ResultTable(heads, rows, "A real caption, step by step")
 # \end{aligned}
 # $$ (eq-maxout)
 #
-# (with $s_{t-1}$ for $s_t$, and without biases, in the paper's appendix). The paper and the exercise pair
+# (with $s_{t-1}$ for $s_t$ in the paper's appendix, which leaves the biases out of its formulas). The paper and the exercise pair
 # neighbours, $u_{t,2j-1}$ with $u_{t,2j}$: only the order of the matrices' rows differs. A *linear* readout
 # joins all three, $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout: nothing is
 # compared. We write $\tilde s_t$ for the features of any readout.
@@ -326,7 +326,7 @@ torch.testing.assert_close(maxout(s, c, word), torch.maximum(u[:, :3], u[:, 3:])
 # %% [markdown]
 # ## What a change can reach
 #
-# The figure has three steps as boxes; an arrow means "is computed from". The words that are read are given,
+# The figure has three steps as boxes; an arrow leads from a value to what is computed from it. The words that are read are given,
 # as in training. Answer the question, and test your answer. Then press any box, or choose it below the
 # drawing.
 
@@ -378,8 +378,8 @@ ResultTable(heads, rows, "Steps that move, of six")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. Whoever asks after the update has
-#   row 4 moving.
+# - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. In each design that asks after the update, row 4
+#   moves too.
 # - *Values, states.* With Bahdanau from step 1: $c_1$ enters $s_1$. With feeding from step 2; without feeding
 #   none. Luong's order without feeding has **no arrow from attention into the recurrence**. With the words
 #   given, its states are those of a language model that knows the source only through $s_0$, and attention
@@ -391,7 +391,8 @@ ResultTable(heads, rows, "Steps that move, of six")
 # feeding.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## How a readout goes flat
 #
 # Back to the two trainings. Let $\ell$ be the loss of one word and $p$ the predicted probabilities. Let $y$ be
@@ -409,11 +410,11 @@ ResultTable(heads, rows, "Steps that move, of six")
 
 # %% [markdown]
 # Sum $p - y$ over a batch. At the start $p$ is nearly uniform, and what is left is "frequent words up, rare
-# words down": a part that all positions of all sentences share. It pushes all features along together,
-# the same way in every batch. Where a weight's gradient keeps its sign, Adam's step is about as large as the
+# words down": a part that all positions of all sentences share. It pushes each feature in one direction,
+# at all words alike and in every batch. Where a weight's gradient keeps its sign, Adam's step is about as large as the
 # learning rate, however small the gradient. Each number of $z$ sums over many weights, so it goes far. In the tanh it
-# meets a wall: $1 - \tilde s^2$, the factor of the second line, goes towards zero. With it goes all that
-# $W_c$, the states and the attention are told.
+# meets a wall: $1 - \tilde s^2$, the factor of the second line, goes towards zero. So $W_c$, the states and the
+# attention get almost no gradient.
 #
 # A bias that starts at $b_k = \log f_k$, with $f_k$ the frequency of word $k$, makes that mean almost zero
 # before the first update. What is left differs from sentence to sentence.
@@ -483,11 +484,12 @@ for i, pair in enumerate(FIVE):
 #   last updates its features begin to leave the ends. This training is too short to tell what they would
 #   still learn. Above you saw one seed of the other order and one of a lower rate go flat as well.
 # - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}. Many of its
-#   features come to the ends as well, but late. So a share at the end of a training condemns no readout.
-# - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout.
-#
-# So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the table compares readouts and starts, however many seeds it has. `fit(guess=True)` does it, and the trainer of the package unless
-# told otherwise. So began all translators behind the cards of later chapters. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller
+#   features come to the ends as well, but late. So a large share of flat features after training does not by itself condemn a readout.
+# - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout, by its formula (it was not trained here).
+
+# %% [markdown]
+# So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the table compares readouts and starts, however many seeds it has. `fit(guess=True)` sets that bias; the package's trainer does so by default. All translators behind the
+# cards of later chapters started that way. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller
 # steps, or many more of them, may help as well.)
 
 # %% [markdown]
@@ -532,7 +534,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# But for *BLEU, test*, BLEU and AER are of validation sentences.
+# BLEU and AER are measured on validation sentences, except in the column *BLEU, test*.
 #
 # - **The context counts.** Without it BLEU is {{ span(runs(ignores=True),"bleu",".1f") }}; each seed of each other decoder is above.
 # - **The order, with feeding.** Bahdanau's decoder, which asks before the update, has {{ span(runs("before",True),"bleu",".1f") }};
@@ -561,7 +563,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
 # French, and it has a map for each sentence. It translates through $s_0$ alone; the model of [chapter
-# 1](01_bottleneck.ipynb) also reads $c$ at every step. Its loss, {{ span(runs(ignores=True),"loss",".2f") }}, betrays it only beside others; the values probe does so alone, in a line.
+# 1](01_bottleneck.ipynb) also reads $c$ at every step. Its loss, {{ span(runs(ignores=True),"loss",".2f") }}, shows the fault only beside the other decoders' losses; the values probe shows it by itself, in one line.
 #
 # </details>
 #
@@ -614,7 +616,7 @@ print("s_0   ", tuple(bridge(encoded.summary).outputs[-1].shape))
 # where $m_{bt}$ is 1 at a real token of sentence $b$ and 0 at padding. Two averages are often confused
 # with it: the mean over all positions, which counts pads, and the mean of the batches' means, which counts
 # a batch of ten tokens as much as one of two hundred. Before the update the gradient's length is clipped
-# ({eq}`eq-clipping`), because a recurrent network now and then has a gradient that is far too long. In the
+# ({eq}`eq-clip-by-norm`), because a recurrent network now and then has a gradient that is far too long. In the
 # code, `ignore_index=0` leaves the pads out.
 
 # %%
@@ -634,13 +636,14 @@ print(f"loss {loss:.3f}, {batch.targets.count_nonzero()} words; gradient {length
 # In translation there is no true word to read: each step reads its own last choice. Report both: the
 # teacher-forced loss (no dropout, no sampling), and a measure of the whole sentences that the model writes by
 # itself, such as BLEU. A cross-entropy between the *free* output at place $t$ and the reference at place $t$ is
-# neither. With one extra word at the front, every later place counts as wrong. [The
+# neither. With one extra word at the front, nearly every place counts as wrong, though each word of the reference is there. [The
 # capstone](18_build.ipynb) sets training and translating beside each other.
 #
 # ### Padding: a mask is not enough
 #
-# An attention mask keeps pads out of the context. But a backward GRU that is not *packed* starts on the
-# pads, so its states at real words have read them. Packing hands the network only the real steps. The mask
+# An attention mask keeps pads out of the context. But a GRU that is not *packed* reads the pads. The backward one
+# starts on them, so all its states at real words have read them. The forward one goes on over them, so its last state,
+# which the bridge reads, has too. Packing hands the network only the real steps. The mask
 # below is right in both cases:
 
 
@@ -702,14 +705,15 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # to the update. That is Bahdanau's order with a product for a score. The token probe convicts them: row 4 stays.
 #
 # **An empty first row.** A program that makes room for `<bos>` among the outputs returns a first row of
-# zeros. Its map is shifted by one, and each mean over rows counts a row that is not one. Rows sum to 1, all of
+# zeros. Its map is shifted by one, and each mean over rows includes a row that is no row of weights. Rows sum to 1, all of
 # them: check that.
 #
 # **Sizes that happen to fit.** A decoder that takes `hidden[-1]` of a bidirectional encoder runs, with half
 # a summary. If the encoder has memory cells and the decoder has none, they are dropped silently. A program that
-# checks for `"lstm"` and takes a GRU for anything else builds one for `"LSTM"`; the package's `ModelConfig`
+# checks for `"lstm"` and takes a GRU for anything else builds a GRU when it is given `"LSTM"`; the package's `ModelConfig`
 # refuses.
-#
+
+# %% [markdown]
 # **A training without its inference.** The loop that translates was written for another model than the one
 # that was trained: other arguments, no mask, one sentence at a time. Here both call one
 # `step`, and a test says that step by step equals all at once.
@@ -739,7 +743,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # <details><summary>A decoder of several layers: which one asks?</summary>
 #
 # The top one, in Luong et al. and in the package. Google's system of 2016 {cite:p}`wu2016` asked with the
-# lowest and gave the context to all.
+# lowest and gave the context to the layers above.
 #
 # </details>
 #

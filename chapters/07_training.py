@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 60
+#     minutes: 65
 #     covers: [F-21, F-22, F-23, F-27, F-33, D-17, V-13, M-18, M-24, P-02, P-03, P-06]
 #     exercise: 07_training
 # ---
@@ -213,9 +213,9 @@ BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
 # \end{aligned}
 # $$ (eq-search-error)
 #
-# `force` makes the model write the reference, and so gives $p(y^* \mid x)$. The test has two limits, since it
-# knows only this one reference. It counts a synonym as an error. And if the search missed a likelier
-# sentence other than the reference, the test does not notice.
+# `force` makes the model write the reference, and so gives $p(y^* \mid x)$. The test knows only this one
+# reference, which limits it: it counts a synonym as an error, and it does not notice that the search missed a likelier
+# sentence other than the reference.
 
 # %%
 wanted = TextPair(english, "je ne réponds jamais à un ingénieur")
@@ -261,17 +261,18 @@ for split in ("short", "long"):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **Short sentences.** Every setting returns the same BLEU: a sure model leaves nothing to find.
+# **Short sentences.** Every setting returns the same BLEU: greedy search already finds what a beam of 20 finds.
 #
 # **Long ones.** From 1 to 20 mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. This rise and that fall come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves more than BLEU, and the shares
-# of right runs of words the other way.
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. Both changes come from length. BLEU is a brevity penalty ({eq}`eq-brevity`) times a mean of n-gram precisions: the penalty moves more than BLEU does, and the precisions move in the
+# opposite direction.
 #
-# **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score; then the test only hints.) The narrow beams did miss likelier
+# **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score; then the test only hints. It can see a search error only where the reference itself is likely.) The narrow beams did miss likelier
 # sentences; otherwise the log-probability could not rise. But every wrong translation was *more* probable than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Not the best, but any: sampling
 #
 # For several translations, draw each word from the model's probabilities. A temperature $\tau$ sharpens or
@@ -279,7 +280,7 @@ for split in ("short", "long"):
 #
 # $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
-# The *logits* $z_t$ are what the softmax reads. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest words until they sum to at least $P$.
+# The *logits* $z_t$ are what the softmax reads. The temperature acts first, then a cut. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest words until they sum to at least $P$.
 
 # %%
 ways = {}, {"temperature": 2.0}, {"temperature": 2.0, "top_k": 2}, {"top_p": 0.4}
@@ -342,7 +343,7 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # ### Clipping
 #
 # One odd batch can bring a gradient many times the usual length. In plain gradient descent the step is as
-# many times too long, and can undo an epoch. (Adam, which all trainings here use, divides by the usual size, so
+# many times too long, and can undo an epoch. (AdamW, which all trainings here use, divides by the usual size, so
 # its steps stay in bounds.) *Clipping by global norm* takes all gradients $g$ of the model as one vector. A
 # vector above length $c$ is shortened to $c$:
 #
@@ -356,7 +357,7 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # ## Trained on the truth, living on its own words
 #
 # In training, every step reads the true word before it: *teacher forcing*. In translation, a step reads
-# what the model wrote, right or wrong. Nothing in {eq}`eq-nll` prepares it for a wrong word. That mismatch
+# what the model wrote, right or wrong. Nothing in {eq}`eq-nll` asks what to write after a wrong word. That mismatch
 # is called **exposure bias** {cite:p}`ranzato2016`, and it is often said that errors snowball.
 #
 # Measure it before you believe it. Make the trained model write a *random wrong word* in the middle of
@@ -364,7 +365,7 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # wrong word is all that can disturb it. In the other run it reads what it writes itself.
 #
 # Words are first compared place by place. But a model that writes one word too many, and then all the rest
-# rightly, is wrong at every place. So the lines below the figure count again: how many words of the true
+# rightly, is wrong at nearly every later place. So the lines below the figure count again: how many words of the true
 # rest does it write *in the same order*?
 #
 # ```{predict} one-wrong-word
@@ -449,8 +450,8 @@ for (by, reads), both in cost.items():
 # With its own words read, the curve stays down. By place, a random wrong
 # word costs {{ f"{cost['random','true'][0][0]:.2f}" }} further words if the truth is read again, and
 # {{ f"{cost['random','own'][0][0]:.2f}" }} if its own words are. In order it costs
-# {{ f"{cost['random','true'][1][0]:.2f}" }} and {{ f"{cost['random','own'][1][0]:.2f}" }}. Most of what
-# looked like damage was a shift. (That count forgives extra words.)
+# {{ f"{cost['random','true'][1][0]:.2f}" }} and {{ f"{cost['random','own'][1][0]:.2f}" }}. When it reads
+# its own words, most of what looked like damage was a shift. (That count forgives extra words.)
 #
 # Whether the model's own words make it worse depends on how you count. A random
 # word is harsh: the wrong word that the model itself finds likeliest costs
@@ -458,7 +459,8 @@ for (by, reads), both in cost.items():
 # measure yours.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Practise with wrong words: scheduled sampling
 #
 # Bengio et al. (2015) let a step read the model's own guess now and then, in training too. A *schedule*
@@ -474,6 +476,7 @@ for (by, reads), both in cost.items():
 # \end{aligned}
 # $$ (eq-scheduled)
 #
+
 # %% [markdown]
 # In the package: `fit(..., teacher_forcing=schedule)`. Two warnings. First, the objective is not smallest at the true probabilities (Huszár, 2015). After a wrong guess the target is still the
 # reference's word at that place, fitting or not. So even endless data need not teach the true probabilities.
@@ -481,10 +484,11 @@ for (by, reads), both in cost.items():
 # mixes true words and guesses.
 #
 # ### Four trainings
-#
+
+# %% [markdown]
 # One small translator is trained four ways, with three seeds: plainly; with labels smoothed by 0.1;
 # with scheduled sampling, from all true words down linearly to half; without clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first weights, the same for all four, and where scheduled sampling reads a guess. Of three rates the highest was best for the *plain* training, by BLEU on validation
-# sentences, and all four use it; at other rates, higher ones too, each might do better. In the table *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the mean of that for the four words after, with its own words read. *Norm above 1* counts updates that clipping touches, or would.
+# sentences with the first of the seeds, and all four use it; at other rates, higher ones too, each might do better. In the table *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the same for words 2 to 5 after the wrong one, averaged, when it reads its own words. *Norm above 1* counts updates that clipping touches, or would.
 #
 # ```{predict} which-helps
 # ```
@@ -527,9 +531,9 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 # - **Scheduled sampling.** A wrong word costs the next one less: {{ seeds_of("sampling to 0.5",*columns["next word"]) }},
 #   against {{ seeds_of("plain",*columns["next word"]) }} after plain training and
 #   {{ seeds_of("smoothing 0.1",*columns["next word"]) }} with smoothed labels. Each of its seeds is below all nine
-#   others; so it is at the next four, with own words read, as practised. Both measures were chosen
+#   others; the same holds for the next four words, with its own words read, which is what scheduled sampling practises. Both measures were chosen
 #   afterwards: three seeds do not settle it. In BLEU the ranges of scheduled sampling and plain training overlap, though with equal seeds sampling is above.
-# - **No clipping.** Ranges overlap: no difference seen. Few gradient norms exceed 1, and Adam bounds its steps anyway.
+# - **No clipping.** Ranges overlap: no difference seen. Few gradient norms exceed 1, and AdamW bounds its steps anyway.
 #
 # </details>
 #
@@ -577,13 +581,13 @@ plt.show()
 # | Is the loss near zero on new sentences too, while the output is bad? | later words leak into a step | change a later word, see which earlier steps move |
 # | Does another source leave the output as it is? | the source is not read | `seqattn doctor` |
 # | Is the perplexity under teacher forcing bad as well? | it has not learned enough | train on |
-# | Is it good, and do *known* words after one wrong word go wrong? | exposure bias | `recovery`, scheduled sampling |
+# | Is it good, but goes wrong after one wrong word, on words that it gets right otherwise? | exposure bias | `recovery`, scheduled sampling |
 # | Does the map look at the same words again? | no memory of what was covered | coverage |
 # | Does only a wide beam repeat, or stop early? | the search finds what the model likes | narrower beam, length penalty |
 
 # %% [markdown]
-# `Translator.force` answers the fourth question, `recovery` the fifth, a map the sixth. Each cure is for its own
-# line. A beam or a length penalty changes the search; neither mends exposure bias, which is about training.
+# `Translator.force` answers the question about perplexity, `recovery` the one about a wrong word, and a map the one about looking
+# again. Each cure helps only in its own line. A beam or a length penalty changes the search; neither mends exposure bias, which is about training.
 #
 # ## Where it breaks
 #
@@ -592,7 +596,8 @@ plt.show()
 # it wrong. Give each written word 0.99, and share the rest among 13 others: a wrong place
 # costs $\ln(13/0.01) = 7.17$ nats; guessing among the 14 costs only $\ln 14 = 2.64$. So judge by both: the
 # loss with true words fed, and the BLEU of what the model writes by itself.
-#
+
+# %% [markdown]
 # **A loop without an end.** A sentence that has written `<eos>` must stop: only pads follow, and nothing is
 # added to its score. And a search that calls `eval()` should give the model back as it was. Otherwise the
 # next update trains without dropout, and nothing says so.

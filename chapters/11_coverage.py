@@ -64,8 +64,8 @@ CoverageSteps(
 # %% [markdown]
 # What to try:
 #
-# - With $w_c = (-1, -2)$ take three steps, and read the largest weights from top to bottom: *cat*, *sat*, *mat*. **A decoder that never moves reads the sentence in order. Coverage alone did it.**
-# - Take all six steps. It does not go back to *cat*: *mat* still has the least coverage, and from step 4 on the rows come nearer to a third each.
+# - With $w_c = (-1, -2)$ take three steps, and read the largest weights from top to bottom: *cat*, *sat*, *mat*. **A decoder that never moves reads on. Coverage alone did it;** that the order is that of the sentence is due to these numbers.
+# - Take all six steps. It does not go back to *cat*: *mat* keeps the largest weight, and from step 4 on the rows come nearer to a third each.
 # - Change the signs to $(1, 2)$. Now coverage raises scores, and *cat* keeps the largest weight.
 # - Go back to $(-1, -2)$ and move the state. The order depends on these numbers: with $s = (-1, 1)$ it
 #   begins at *mat*.
@@ -73,7 +73,8 @@ CoverageSteps(
 # ## By hand
 #
 # With $w_c = (-1, -2)$ and the numbers of chapter 3:
-#
+
+# %% [markdown]
 # | step | coverage before | scores | weights | loss |
 # |---|---|---|---|---|
 # | 1 | 0, 0, 0 | 0.88, 0.42, −0.29 | **.52**, .32, .16 | 0 |
@@ -85,7 +86,6 @@ CoverageSteps(
 # coverage becomes 1.55, 0.97 and 0.48.
 #
 # Here is the loop. Apart from one term and one sum, it is that of chapter 3.
-
 
 # %%
 def stuck(w_c, steps):
@@ -120,11 +120,13 @@ assert weights.argmax(-1).tolist() == [0, 1, 2]
 # third term inside the tanh {cite:p}`see2017`:
 #
 # $$ e_{ti} = v^\top \tanh\big(W_q s_t + W_k h_i + w_c\, c_{ti}\big) $$ (eq-feels-coverage)
-#
+
+# %% [markdown]
 # The new parameter is one vector, $w_c$, with one number for each hidden feature. It stands inside the
 # tanh, so that its effect can depend on the word and the question. Outside, equal coverage would change every
 # score by the same amount. The projected keys $W_k h_i$ can still be computed once and kept. But the steps must
-# now be taken one after the other, because each needs the weights of those before.
+# be taken one after the other, even in a decoder whose states are all known beforehand, because each needs the weights of
+# those before. (See et al. ask with $s_t$; in Bahdanau's order it is $s_{t-1}$. Their bias inside the tanh is left out here.)
 #
 # {cite:t}`tu2016` have a richer memory: a coverage *vector* for each word, updated by a small recurrent
 # network, or a *fertility*, the number of target words that a source word is expected to need.
@@ -174,8 +176,9 @@ for name, (first, second) in pairs.items():
 # <details><summary>What the output shows</summary>
 #
 # *Evenly, twice* costs 1, as much as the same word twice. Each word's coverage equals its new weight, so
-# the minimum *is* the weight, and the weights sum to 1. The loss is small only for rows that are **new and
-# sharp**. One might think that it punishes only what is high twice. The product comes nearer to that. The
+# the minimum *is* the weight, and the weights sum to 1. The loss is small for rows that **share little
+# with the rows before**. Sharp rows on new words do; wide rows do only on words not yet looked at, and soon there are none
+# left. One might think that it punishes only what is high twice. The product comes nearer to that. The
 # minimum charges what a row shares with the coverage, and at most 1 in all.
 #
 # Look back at the stuck decoder. It did what we want, *cat*, *sat*, *mat*, and its third step still costs
@@ -215,7 +218,7 @@ for name, seen in coverages.items():
 # | score | *feels* how much each word was looked at {eq}`eq-feels-coverage` | `attention="coverage"` |
 # | loss | makes a second look *cost* {eq}`eq-looks-again` | `coverage_loss` |
 # | another loss | wants the total of each word near 1 {eq}`eq-look-at-each-word` | `doubly_stochastic_penalty` |
-# | beam search | prefers sentences that looked at every word {eq}`eq-coverage-in-search` | `coverage_penalty` |
+# | beam search | prefers translations that gave every word a total of 1 {eq}`eq-coverage-in-search` | `coverage_penalty` |
 #
 # The first changes the model. The second and third change its training. The fourth changes neither: it
 # chooses among the translations of a finished model. Some words need two target words, as *not* needs *ne*
@@ -230,8 +233,8 @@ for name, seen in coverages.items():
 # the same for every bag. It is trained on bags of 2 to 6 letters of four kinds, and is judged on bags of 6, 9 and 12.
 #
 # Three sorters read such bags. The first has additive attention, the second has coverage in its score, and
-# the third is trained with the coverage loss as well ($\lambda = 1$). The first two also read other kinds
-# of source. In one, an end mark such as `<eos>` lies in the bag. In the other, a recurrent encoder reads the
+# the third is trained with the coverage loss as well ($\lambda = 1$). The first two also read two other kinds
+# of source. One has an end mark such as `<eos>` in the bag. For the other, a recurrent encoder reads the
 # letters first, and the decoder's first state is made from what it has read. The learning rate of each, one of five, was
 # chosen by the perplexity on other bags. Apart from the order of their letters, the bags of 6 have all come up in training; those of 9 and 12 are new. The last rows of the table are three rules
 # without a model.
@@ -277,14 +280,13 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the
-#   decoder the same contexts, so it writes the same. The last rule takes the shortest bag with the same shares: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
+#   same contexts, so it writes the same. The last rule takes the shortest bag of these shares: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
 #   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells the
 #   number.
-# - **The other sources** are controls, with something else to count by: an end mark to compare a
-#   share with, or states that can count. Every bag of 6 is sorted,
+# - **The other sources** are controls that can count by something else: an end mark to compare with, or their states. Every bag of 6 is sorted,
 #   coverage or not, and few of 12, so a difference in the share sorted could show at 9 alone.
-#   There the ranges overlap, in letters left out as well. But of six pairs of sorters with equal seeds, coverage sorts more in five at 9, and leaves out fewer in five at 9 and six at 12.
+#   There the ranges overlap, in letters left out as well. But compare sorters of equal seed, six pairs in all: at 9 letters coverage sorts more bags in five, and leaves out fewer letters in five; at 12 it leaves out fewer in all six.
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, counting the end.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
 #   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of these succeeds.
@@ -341,7 +343,7 @@ ResultTable(
 # - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck alone, too.) Most of what was missing still is.
 # - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones are in the sentence above, which we picked for that. There the penalty buys length: one clause, said three times.
 #
-# Why? The penalty dislikes words never looked at, and has nothing against looking twice. This translator's training had asked for one look at each word; without that a model may gain more. A search can only choose among what the model offers.
+# Why? The penalty charges each word whose total is below 1, most of all one hardly looked at, and has nothing against looking twice. This translator's training had asked for one look at each word; without that a model may gain more. A search can only choose among what the model offers.
 #
 # </details>
 #
@@ -540,10 +542,11 @@ plot_attention(
 plt.show()
 
 # %% [markdown]
-# The bars show the copied share, large at the two names alone. Read as an alignment, most other rows lie on a name as well.
+# The bars show the copied share, large at the two names alone. Read as an alignment, most other rows lie on a name as well. (The encoder's state at a name has read its neighbours, so another word can be fetched there.)
 #
 # ## Where it breaks
-#
+
+# %% [markdown]
 # | slip | what you see | test |
 # |---|---|---|
 # | coverage after the step in the loss | a loss of 1 that never moves | the gradient is not 0 |
@@ -574,7 +577,7 @@ torch.testing.assert_close(padded, loss)
 #
 # Find out first what kind of loop it is. Does it also come when the right words are fed in? Then the model
 # has not learned the sentence; train, or look at the data. Does it come in long sentences alone? Then
-# their length is the cause: train on longer ones. Only if the map shows that the same source words were
+# length is the first suspect: train on longer ones and see. Only if the map shows that the same source words were
 # looked at twice is coverage, in score and loss, the remedy to try. The search's penalty made repetitions
 # no rarer above. Blocking repeated sequences hides the loop.
 #
@@ -631,7 +634,7 @@ torch.testing.assert_close(padded, loss)
 # - Coverage is the sum of the rows so far. It sums to the number of steps, whatever the weights are.
 # - In the score, inside the tanh, it lets even a decoder that never moves read on.
 # - In the loss, taken *before* the step, it charges what a row shares with the rows before. Wide rows pay
-#   too.
+#   too, where they overlap.
 # - Coverage sorted more bags of 6 where nothing else held a count. Where something else did, all bags of 6 were
 #   sorted without it.
 # - The pointer-generator adds up writing and copying over an extended vocabulary, and each copied word

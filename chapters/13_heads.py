@@ -14,7 +14,7 @@
 # # Several heads
 #
 # One row of weights gives one average, and an average does not keep its parts apart. Here you give
-# attention several rows for the price of one. You see what one head and a linear readout miss, find out
+# attention several rows for the same number of weights and multiplications. You see what one head and a linear readout miss, find out
 # what the heads of a trained translator look at, and take heads away to see which of them matter.
 #
 # **You need** queries, keys and values from [soft addressing](02_soft_addressing.ipynb) and the scaled and
@@ -28,7 +28,7 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Here is a line of twelve letters, drawn at random: `b k a c a f …`. At each place a network must name two
+# Here is a line of twelve letters, drawn at random: `b k a c a f …`. At each place but the two ends a network must name two
 # letters: the one to the *left* and the one to the *right*. It has one attention layer, which knows each
 # letter and its position, and a linear readout behind it. Guessing is right once in twelve times.
 #
@@ -127,9 +127,10 @@ ResultTable(columns, rows, "Share of neighbours named right, linear readout")
 #
 # With one head, one of the two neighbours is named well: the left one in seed 1, the right one in seeds 2
 # and 3. The other is named in {{ low_high([min(run["left"], run["right"]) for run in task["1"]]) }} of all
-# places, where guessing gives 0.08. The head does look at both places. But it returns *one* sum, and from
-# this sum of two letters the *linear* readout gets only the louder one: the head looks a little more at one
-# of them, and the readout finds that one.
+# places, where guessing gives 0.08. The head does look at both places. But it returns *one* sum. The
+# head looks a little more at one of the two letters, so that letter is louder in the sum, and the *linear* readout finds
+# only the louder letter. It cannot tell which letter came from which side: exchange the two weights after training, and the
+# output for the well-named side mostly names the letter of the other side.
 #
 # The sum holds the other letter, too. Give the same single head a readout with one hidden layer, and in
 # three seeds it names the left neighbour in {{ low_high([run[0] for run in deep]) }} and the right one in
@@ -137,11 +138,12 @@ ResultTable(columns, rows, "Share of neighbours named right, linear readout")
 # seeds a linear readout makes hardly a mistake.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## One head stays in the triangle
 #
-# The reason is in [chapter 2](02_soft_addressing.ipynb): weights are not negative and sum to 1, so a
-# context is an average of the values and stays inside their hull. For three values that is a triangle. Here
+# That was a limit of one *sum*. One head has a second limit, in what it can return at all. Weights are not negative and sum
+# to 1 ([chapter 2](02_soft_addressing.ipynb)), so a context is an average of the values and stays inside their hull. For three values that is a triangle. Here
 # the values are the states of *cat*, *sat* and *mat*, with two numbers each. One head compares whole
 # states. Of two heads, the first sees only the first numbers, and the second only the second numbers.
 
@@ -196,7 +198,8 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 # off a head by leaving out its addend. You can also exchange two heads, each with its block, and nothing
 # changes: **the number of a head means nothing.** What is head 3 in one training may be head 1, or no head
 # at all, in the next.
-#
+
+# %% [markdown]
 # The scores are those of [chapter 5](05_scaled.ipynb). One head compares with a matrix of low rank,
 #
 # $$ Q\, W^Q_h {W^K_h}^\top K^\top, \qquad \mathrm{rank}\big(W^Q_h {W^K_h}^\top\big) \le d_h $$ (eq-head-rank)
@@ -205,8 +208,7 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 #
 # In a program the $H$ matrices $W^Q_h$ stand side by side in one of size $d \times d$, and one product serves
 # all heads. Here is the right side of {eq}`eq-heads-sum` in ten lines, with the weights of the package's
-# module. The folded cell compares it with that module and PyTorch's own, whose masks mean the opposite.
-
+# module, and with the biases that the formulas leave out. The folded cell compares it with that module and PyTorch's own, whose masks mean the opposite.
 
 # %%
 def multi_head(attention, query, keys, mask):
@@ -308,7 +310,7 @@ ResultTable(
 )
 
 # %% [markdown]
-# Weights and multiplications are equal to the last digit. Ten calls were timed together, seven times over, on one machine
+# Weights and multiplications are equal to the last digit. *Fused* is PyTorch's own operator, which returns no weights. Ten calls were timed together, seven times over, on one machine
 # beside other work; the table has the shortest and the longest mean of a call. Sixteen heads take longer than one:
 # among other things, their softmax has sixteen times as many rows.
 #
@@ -513,8 +515,8 @@ plt.show()
 # <details><summary>What the output shows</summary>
 #
 # Up to half of the heads, the chosen order loses less than each of three random orders of the same seed.
-# With 16 gone this no longer holds in one of the three models, where two random orders lose less: an order
-# made from single heads knows nothing about pairs. Michel et al. (2019) took heads away in order of
+# With 16 gone this no longer holds in one of the three models, where two random orders lose less. Perhaps that is because an
+# order made from single heads knows nothing about pairs; three random orders are too few to tell. Michel et al. (2019) took heads away in order of
 # importance from larger models, and lost little at first. Our models were not trained again after a head
 # was gone; Voita et al. (2019) pruned while training, and could take more.
 #
@@ -523,7 +525,7 @@ plt.show()
 # ## One head or four?
 #
 # Does a translator need several heads? Compare the same Transformer with one head of size 64 and with four
-# of size 16, equal in its number of weights, its pairs and its updates. Both have one learning rate, set by
+# heads of size 16. Weights, pairs and updates are equal in number. Both use the same learning rate, set by
 # hand and tuned for neither. The five sentences of the book are from seed 1.
 #
 # And is there a real case for two heads? German verbs may come in two parts, as in *bereitet … zu*. Below
@@ -572,7 +574,7 @@ experiment_card(stored["card"])
 # The ranges overlap: **no difference seen**, at this size, on these sentences. How does that agree with the
 # letters at the beginning? There a linear readout stood right behind the attention, and a hidden layer was
 # enough to name both letters. Here each layer of the model ends with a small network that has a hidden layer
-# ([chapter 16](16_transformer.ipynb)). Perhaps that network does the same work; this was not measured. At this
+# ([chapter 16](16_transformer.ipynb)). Perhaps that network does the same work; and with two layers a word gets two rows even with one head each. Neither was measured. At this
 # size we saw no need for several heads, and no proof that there is none.
 #
 # The captions decide nothing. The row that looks most at a verb's first part gives the second part

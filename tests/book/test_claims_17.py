@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks import seeds
-from seqattn.data import measured
+from seqattn.data import generate, measured
 from seqattn.metrics import bootstrap_bleu, paired_bootstrap, sentence_counts
 from seqattn.widgets import PairedDraws
 
@@ -111,3 +111,10 @@ def test_the_seeds_differ_in_their_first_weights_alone(monkeypatch):
     assert not torch.equal(one, other)
     assert order == same
     assert seeds.MODEL.dropout == 0
+
+
+def test_every_word_of_the_corpus_has_a_link():
+    for pair in generate(2_000, seed=17):
+        english, french = ({link[side] for link in pair.links} for side in (0, 1))
+        assert english == set(range(len(pair.source)))
+        assert french == set(range(len(pair.target)))
