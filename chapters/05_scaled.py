@@ -695,6 +695,7 @@ ResultTable(heads, rows, "Two layers on one sentence")
 # ```{predict} scaled-or-not
 # ```
 
+
 # %% tags=["hide-input", "hide-output", "hide-until-scaled-or-not"]
 def low_high(score, what, form):
     """Lowest to highest of the seeds, of a measure on the test or another number."""
@@ -827,6 +828,7 @@ experiment_card(stored["card"])
 #
 # **Keys remembered for another sentence.** A module that keeps its projected keys in an attribute uses old
 # keys for the next batch, without an error:
+
 
 # %%
 class Forgetful(GeneralScore):

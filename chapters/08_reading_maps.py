@@ -482,6 +482,7 @@ ResultTable(
 # ```{predict} does-it-warn
 # ```
 
+
 # %% tags=["hide-input", "hide-output", "hide-until-does-it-warn"]
 def beside(key, length):  # the package's model, and in brackets the three seeds
     mine, *theirs = (run["groups"][length][key] for run in (shipped, *runs))

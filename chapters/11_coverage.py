@@ -87,6 +87,7 @@ CoverageSteps(
 #
 # Here is the loop. Apart from one term and one sum, it is that of chapter 3.
 
+
 # %%
 def stuck(w_c, steps):
     coverage, rows, before = torch.zeros(3).double(), [], []

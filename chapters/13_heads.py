@@ -210,6 +210,7 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 # all heads. Here is the right side of {eq}`eq-heads-sum` in ten lines, with the weights of the package's
 # module, and with the biases that the formulas leave out. The folded cell compares it with that module and PyTorch's own, whose masks mean the opposite.
 
+
 # %%
 def multi_head(attention, query, keys, mask):
     d_h = attention.query.out_features // attention.heads
