@@ -35,6 +35,7 @@ __all__ = [
     "expected",
     "is_number",
     "parse",
+    "refuse_text",
 ]
 
 Some = TypeVar("Some", bound="Settings")
@@ -123,6 +124,13 @@ def check_whole(name: str, value: object, *, least: int | None = None) -> None:
 def is_number(value: object) -> bool:
     """Say whether a value is a real number of Python or NumPy; True, False and tensors are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def refuse_text(name: str, value: object, wanted: str) -> None:
+    """Refuse one string, with a TypeError, where several are due: its letters would do for them."""
+    if isinstance(value, str):
+        shown = value if len(value) <= 40 else f"{value[:37]}..."
+        raise TypeError(f"{name} is one string, {shown!r}; expected {wanted}")
 
 
 def check_penalty(name: str, value: Any) -> None:

@@ -538,7 +538,7 @@ a mask of -1000, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fi
 Q4 = question(
     """q4: The context, and nothing else touched
 gathered_context(query, keys, values, centres, D, lengths)
-read chapters/10_local: Ten lines that touch nothing else
+read chapters/10_local: A few lines that touch nothing else
 the context, 2 points: ordinary; wide; narrow; words at the very edge; one sentence; as many sentences as words
     Scores, weights and sum over the words in each sentence's own window.
 ends and nothing, 1 point: short sentences; nothing in the window; ordinary

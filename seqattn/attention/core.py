@@ -156,8 +156,13 @@ def weighted_sum(weights: Tensor, values: Tensor) -> Tensor:
     Raises
     ------
     ValueError
-        If weights and values do not agree in batch or keys.
+        If weights and values do not agree in batch or keys, or weights have other axes.
     """
+    if weights.dim() not in (2, 3):
+        raise ValueError(
+            f"weights have shape {tuple(weights.shape)}; expected (batch, [queries,] keys) "
+            "(several heads, with values of their own, become sentences by flatten(0, 1))"
+        )
     if values.dim() != 3 or values.shape[:2] != (weights.shape[0], weights.shape[-1]):
         raise ValueError(
             f"values have shape {tuple(values.shape)}; expected (batch, keys, d_value) = "
@@ -200,7 +205,8 @@ def attend(
     Raises
     ------
     ValueError
-        If scores and values do not agree in batch or keys; or as :func:`masked_softmax`.
+        If scores and values do not agree in batch or keys, or scores have other axes; or as
+        :func:`masked_softmax`.
 
     References
     ----------
@@ -358,7 +364,17 @@ class Mechanism(nn.Module):
         -------
         (batch, queries, keys) bool
             False where a weight is 0 whatever the keys are, as outside a window.
+
+        Raises
+        ------
+        ValueError
+            If the query has other axes.
         """
+        if query.dim() != 3:
+            raise ValueError(
+                f"query has shape {tuple(query.shape)}; expected (batch, queries, d_query), the "
+                "states of several steps"
+            )
         shape = (*query.shape[:2], size)
         return torch.ones(shape, dtype=torch.bool, device=query.device)
 

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from seqattn.attention.core import Mechanism, Memory, Past
+from seqattn.attention.masks import check_bool
 from seqattn.attention.named import BahdanauAttention
 from seqattn.precision import at_least_single
 
@@ -201,6 +202,8 @@ def coverage_loss(
     ------
     ValueError
         If the shapes differ, or steps are needed and not there.
+    TypeError
+        If the mask is not boolean.
 
     References
     ----------
@@ -231,6 +234,7 @@ def coverage_loss(
     per_token = torch.minimum(weights, coverage).sum(-1)
     if target_mask is None:
         return per_token.sum() / max(per_token.numel(), 1)
+    check_bool(target_mask, "target_mask")
     if target_mask.shape != per_token.shape:
         raise ValueError(
             f"target_mask has shape {tuple(target_mask.shape)}; expected {tuple(per_token.shape)}, "

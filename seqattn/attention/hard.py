@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from seqattn.attention.core import Attention, Mechanism, Memory, weighted_sum
+from seqattn.attention.masks import check_bool
 from seqattn.attention.scores import Score
 
 __all__ = ["HardAttention", "HardOutput", "score_function_loss"]
@@ -125,9 +126,10 @@ class HardAttention(Mechanism):
         """
         memory = self._recall(keys, values, mask)
         soft, weights = self.soft(query, memory)
-        possible = weights.sum(-1) > 0
+        total = weights.sum(-1)
+        possible = total != 0  # and where it is NaN, which log_prob then is, too
         # A row with nothing to choose from still needs something that can be drawn.
-        chances = weights.detach().masked_fill(~possible.unsqueeze(-1), 1.0)
+        chances = weights.detach().masked_fill(~(total > 0).unsqueeze(-1), 1.0)
         if self.choice == "sample" and self.training:
             flat = chances.flatten(0, -2)
             position = torch.multinomial(flat, 1, generator=generator).view(possible.shape)
@@ -177,6 +179,8 @@ def score_function_loss(
     ------
     ValueError
         If reward, mask or what is left of the reward have another shape than ``log_prob``.
+    TypeError
+        If the mask is not boolean.
 
     References
     ----------
@@ -205,4 +209,5 @@ def score_function_loss(
     each = advantage * log_prob
     if mask is None:
         return -each.sum() / max(each.numel(), 1)
+    check_bool(mask)
     return -each.masked_fill(~mask, 0.0).sum() / mask.sum().clamp(min=1)

@@ -15,8 +15,9 @@ from seqattn.attention.core import (
     masked_softmax,
     weighted_sum,
 )
-from seqattn.attention.masks import forget_unseen
+from seqattn.attention.masks import check_bool, forget_unseen, may_look
 from seqattn.attention.named import LuongAttention
+from seqattn.attention.scores import check_pair
 from seqattn.dropout import dropout
 from seqattn.precision import at_least_single, autocast
 from seqattn.settings import check_whole
@@ -118,9 +119,19 @@ class LocalAttention(Mechanism):
         """Project the keys once, for all the queries to come.
 
         ``mask`` is a padding mask, (batch, keys): real tokens without gaps, with padding behind or
-        before them. Its sums are the lengths S; whether there are gaps is not looked at.
+        before them. Its sums are the lengths S.
+
+        Raises
+        ------
+        TypeError
+            If the mask is not boolean.
+        ValueError
+            If values or mask do not fit the keys, or the mask has gaps: S and the positions would
+            be wrong. (They are looked for on a CPU alone, where a look costs no wait, and not while
+            a program is compiled or transformed.)
         """
-        _sentences(mask, keys)
+        _sentences(Memory(keys, keys if values is None else values, mask))
+        _refuse_gaps(mask)
         return self.global_attention.remember(keys, values, mask)
 
     def first_past(self, keys: Float[Tensor, "batch keys d_key"]) -> Past | None:
@@ -177,9 +188,11 @@ class LocalAttention(Mechanism):
         Raises
         ------
         TypeError
-            If values or a mask come beside a Memory.
+            If values or a mask come beside a Memory, or the mask is not boolean.
         ValueError
-            If sizes do not fit, or local-m is not told the position of one query.
+            If sizes do not fit, the mask has gaps (see :meth:`remember`), local-m is not told the
+            position of one query, or the position is negative or no whole number (of a tensor, the
+            kind is looked at, and not what it holds).
         """
         one = query.dim() == 2
         raw = False
@@ -189,7 +202,10 @@ class LocalAttention(Mechanism):
         else:
             memory = self._recall(keys, values, mask)
         queries = query.unsqueeze(1) if one else query
-        starts, lengths = _sentences(memory.mask, memory.keys)
+        check_pair(query, memory.keys)
+        starts, lengths = _sentences(memory)
+        if raw:
+            _refuse_gaps(mask)
         centres = self._centres(queries, lengths, position, one)
         context, weights = self._attend(queries, memory, starts, lengths, centres, raw)
         if one:
@@ -200,9 +216,11 @@ class LocalAttention(Mechanism):
         self, query: Float[Tensor, "batch queries d_query"], size: int, step: int = 0
     ) -> Bool[Tensor, "batch queries keys"]:
         """Say which positions are in the window of each query; see :meth:`Mechanism.reach`."""
+        every = super().reach(query, size)
         lengths = torch.full((query.shape[0],), size, device=query.device)
         centres = self._centres(query, lengths, step, one=False).unsqueeze(-1)
-        return (torch.arange(size, device=query.device) - centres).abs() <= self.window
+        near = (torch.arange(size, device=query.device) - centres).abs() <= self.window
+        return every & near
 
     def _centres(
         self, queries: Tensor, lengths: Tensor, position: int | Tensor | None, one: bool
@@ -217,6 +235,7 @@ class LocalAttention(Mechanism):
             if one:
                 raise ValueError("monotonic alignment needs the position of the query, from 0")
             position = 0
+        _check_position(position)
         first_step = torch.as_tensor(position, device=queries.device).expand(queries.shape[0])
         steps = torch.arange(queries.shape[1], device=queries.device)
         return (first_step.unsqueeze(1) + steps).to(kind)
@@ -267,14 +286,44 @@ def _gather(x: Tensor, positions: Tensor) -> Tensor:
     return x[rows, positions].flatten(0, 1)
 
 
-def _sentences(mask: Tensor | None, keys: Tensor) -> tuple[Tensor | None, Tensor]:
+def _check_position(position: int | Tensor) -> None:
+    """Refuse what is no whole number; of a tensor, by its kind alone."""
+    if not isinstance(position, Tensor):
+        check_whole("position", position, least=0)
+    elif position.is_floating_point() or position.dtype == torch.bool:
+        raise ValueError(f"position has dtype {position.dtype}; expected whole numbers")
+
+
+def _sentences(memory: Memory) -> tuple[Tensor | None, Tensor]:
     """Give the first real position of each sentence, None for 0 in all, and its length."""
+    keys, values, mask = memory
     batch, size = keys.shape[:2]
+    if values.dim() != 3 or values.shape[:2] != keys.shape[:2]:
+        raise ValueError(
+            f"values have shape {tuple(values.shape)}; expected (batch, keys, d_value) = "
+            f"({batch}, {size}, d_value)"
+        )
     if mask is None:
         return None, torch.full((batch,), size, device=keys.device)
+    check_bool(mask)
     if mask.shape != (batch, size):
         raise ValueError(
             f"mask has shape {tuple(mask.shape)}; local attention expected a padding mask, "
             f"(batch, keys) = {(batch, size)}"
         )
     return (mask.int().argmax(-1) if size else None), mask.sum(-1)
+
+
+def _refuse_gaps(mask: Tensor | None) -> None:
+    """Refuse padding between real tokens, where a look is cheap and possible at all."""
+    if mask is None or mask.device.type != "cpu" or not may_look(mask):
+        return
+    if torch._C._are_functorch_transforms_active():  # as torch.func.vmap does
+        return
+    begun = mask.int().diff(dim=-1, prepend=mask.new_zeros(len(mask), 1).int()) > 0
+    several = (begun.sum(-1) > 1).nonzero()[:, 0].tolist()
+    if several:
+        raise ValueError(
+            f"the mask of sentence {several[0]} has padding between real tokens; local attention "
+            "expected real tokens without gaps, with padding behind or before them"
+        )

@@ -9,8 +9,13 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from seqattn.settings import check_whole
+
 __all__ = [
     "causal_mask",
+    "check_bool",
+    "check_lengths",
+    "check_size",
     "expand_mask",
     "forget_unseen",
     "may_look",
@@ -36,7 +41,10 @@ def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> 
     Raises
     ------
     ValueError
-        If a length is negative or exceeds ``max_len``: the sentence would silently lose tokens.
+        If a length is negative or exceeds ``max_len``: the sentence would silently lose tokens; or
+        lengths have other axes, or ``max_len`` is negative or no whole number.
+    TypeError
+        If lengths are not whole numbers in a tensor.
 
     Examples
     --------
@@ -44,8 +52,11 @@ def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> 
     tensor([[1, 1, 1],
             [1, 0, 0]], dtype=torch.int32)
     """
-    if max_len is not None and not may_look(lengths):
-        return torch.arange(max_len, device=lengths.device) < lengths.unsqueeze(1)
+    check_lengths(lengths)
+    if max_len is not None:
+        check_size("max_len", max_len)
+        if not may_look(lengths):
+            return torch.arange(max_len, device=lengths.device) < lengths.unsqueeze(1)
     longest = int(lengths.max()) if lengths.numel() else 0
     width = longest if max_len is None else max_len
     if longest > width or (lengths.numel() and int(lengths.min()) < 0):
@@ -54,6 +65,33 @@ def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> 
             f"expected values from 0 to max_len = {width}"
         )
     return torch.arange(width, device=lengths.device) < lengths.unsqueeze(1)
+
+
+def check_lengths(lengths: Tensor, sentences: int | None = None) -> None:
+    """Refuse what are not whole numbers, one for each sentence; what they are is not looked at.
+
+    Raises
+    ------
+    TypeError
+        If it is no tensor, or one of another kind of number.
+    ValueError
+        If there is not one length for each of so many sentences.
+    """
+    if not isinstance(lengths, Tensor):
+        raise TypeError(
+            f"lengths have type {type(lengths).__name__}; expected a tensor of whole numbers, "
+            "(batch,)"
+        )
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+        raise TypeError(
+            f"lengths have dtype {lengths.dtype}; expected whole numbers, as torch.int64: how many "
+            "real tokens each sentence has"
+        )
+    if lengths.dim() != 1 or (sentences is not None and lengths.shape[0] != sentences):
+        wanted = "(batch,)" if sentences is None else f"(batch,) = ({sentences},)"
+        raise ValueError(
+            f"lengths have shape {tuple(lengths.shape)}; expected {wanted}: one for each sentence"
+        )
 
 
 def causal_mask(size: int, *, device: torch.device | None = None) -> Bool[Tensor, "size size"]:
@@ -73,6 +111,11 @@ def causal_mask(size: int, *, device: torch.device | None = None) -> Bool[Tensor
         happen to have as many sentences as there are queries (see
         :func:`~seqattn.attention.masks.expand_mask`).
 
+    Raises
+    ------
+    ValueError
+        If the size is negative or no whole number.
+
     References
     ----------
     Vaswani et al. (2017), "Attention Is All You Need", section 3.2.3.
@@ -84,7 +127,17 @@ def causal_mask(size: int, *, device: torch.device | None = None) -> Bool[Tensor
             [1, 1, 0],
             [1, 1, 1]], dtype=torch.int32)
     """
+    check_size("size", size)
     return torch.ones(size, size, dtype=torch.bool, device=device).tril()
+
+
+def check_size(name: str, size: int) -> None:
+    """Refuse a negative size, or half a position; not in a program that is compiled.
+
+    There a size may be a symbol, which a look would fix.
+    """
+    if not torch.compiler.is_compiling():
+        check_whole(name, size, least=0)
 
 
 def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
@@ -118,11 +171,7 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
     ValueError
         If the shape is none of those above.
     """
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask has dtype {mask.dtype}; expected torch.bool with True = may be attended "
-            "(for a 0/1 mask write mask.bool())"
-        )
+    check_bool(mask)
     batch, n_keys = scores.shape[0], scores.shape[-1]
     shape = tuple(mask.shape)
     if scores.dim() == 2:
@@ -149,6 +198,20 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
             f"or (queries, keys) = {(queries, n_keys)}"
         )
     return mask if scores.dim() == 3 else mask[:, None]
+
+
+def check_bool(mask: Tensor, name: str = "mask") -> None:
+    """Refuse, with a TypeError, a mask that is not boolean: of whole numbers ``~`` makes others.
+
+    A float mask has another meaning besides (it is added to the scores).
+    """
+    dtype = getattr(mask, "dtype", None)
+    if dtype != torch.bool:
+        came = f"is a {type(mask).__name__}" if dtype is None else f"has dtype {dtype}"
+        raise TypeError(
+            f"{name} {came}; expected torch.bool with True = may be attended "
+            f"(for a 0/1 mask write {name}.bool())"
+        )
 
 
 def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:

@@ -20,6 +20,7 @@ from seqattn.attention.core import (
 from seqattn.attention.masks import expand_mask, forget_unseen
 from seqattn.attention.scores import scaled_dot_score
 from seqattn.dropout import dropout
+from seqattn.settings import check_whole
 
 __all__ = ["CrossAttention", "MultiHeadAttention", "SelfAttention"]
 
@@ -49,7 +50,8 @@ class MultiHeadAttention(Mechanism):
     Raises
     ------
     ValueError
-        If ``heads`` does not divide ``d_model``, or dropout is no probability.
+        If ``heads`` does not divide ``d_model``, one is no whole number, or dropout is no
+        probability.
 
     References
     ----------
@@ -67,6 +69,8 @@ class MultiHeadAttention(Mechanism):
 
     def __init__(self, d_model: int, heads: int, *, bias: bool = True, dropout: float = 0.0):
         super().__init__()
+        check_whole("d_model", d_model, least=1)
+        check_whole("heads", heads)
         if heads < 1 or d_model % heads:
             raise ValueError(
                 f"{heads} heads cannot share d_model={d_model} evenly; "
@@ -94,7 +98,13 @@ class MultiHeadAttention(Mechanism):
         """Project keys and values once, for all the queries; see :meth:`Mechanism.remember`.
 
         Keys and values of the result are (batch, heads, keys, d_head).
+
+        Raises
+        ------
+        ValueError
+            If keys and values are not (batch, keys, d_model), of one shape.
         """
+        self._check(keys=keys, values=values)
         known = forget_unseen(keys, mask)
         values = known if values is None or values is keys else forget_unseen(values, mask)
         keys = known
@@ -157,6 +167,7 @@ class MultiHeadAttention(Mechanism):
                     "self-attention expected (batch, queries, d_model)"
                 )
             keys = query
+        self._check(query=query)
         memory = self._recall(keys, values, mask)
         if memory.keys.shape[0] != query.shape[0]:
             raise ValueError(
@@ -168,6 +179,30 @@ class MultiHeadAttention(Mechanism):
         if one:
             context, weights = context[:, 0], None if weights is None else weights[:, :, 0]
         return AttentionOutput(context, weights)  # type: ignore[arg-type]
+
+    def _check(
+        self,
+        query: Tensor | None = None,
+        keys: Tensor | None = None,
+        values: Tensor | None = None,
+    ) -> None:
+        """Refuse other shapes: PyTorch's operator would take values of another length or batch."""
+        size = self.output.in_features
+        if query is not None and (query.dim() not in (2, 3) or query.shape[-1] != size):
+            raise ValueError(
+                f"query has shape {tuple(query.shape)}; expected (batch, [queries,] d_model) with "
+                f"d_model = {size}"
+            )
+        if keys is not None and (keys.dim() != 3 or keys.shape[-1] != size):
+            raise ValueError(
+                f"keys have shape {tuple(keys.shape)}; expected (batch, keys, d_model) with "
+                f"d_model = {size} (a mask goes by its name, mask=...)"
+            )
+        if keys is not None and values is not None and values.shape != keys.shape:
+            raise ValueError(
+                f"values have shape {tuple(values.shape)}; expected that of the keys, "
+                f"{tuple(keys.shape)}"
+            )
 
     def _split(self, x: Tensor) -> Tensor:
         """(batch, positions, d_model) to (batch, heads, positions, d_head)."""

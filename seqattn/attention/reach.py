@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from seqattn.attention.masks import causal_mask
+from seqattn.attention.masks import causal_mask, check_bool
+from seqattn.settings import check_whole
 
 __all__ = ["layers_to_connect", "reach_of"]
 
@@ -34,7 +35,9 @@ def reach_of(mask: Pattern, layers: int) -> Pattern:
     Raises
     ------
     ValueError
-        If the mask is not square, or layers is negative.
+        If the mask is not square, or layers is no whole number or negative.
+    TypeError
+        If the mask is not boolean.
 
     References
     ----------
@@ -48,8 +51,7 @@ def reach_of(mask: Pattern, layers: int) -> Pattern:
     tensor([1, 1, 1, 0, 0], dtype=torch.int32)
     """
     step = _with_itself(mask)
-    if layers < 0:
-        raise ValueError(f"layers is {layers}; expected at least 0")
+    check_whole("layers", layers, least=0)
     reach = torch.eye(mask.shape[0], dtype=torch.bool, device=mask.device)
     for _ in range(layers):
         reach = _after(reach, step)
@@ -75,6 +77,8 @@ def layers_to_connect(mask: Pattern, *, causal: bool = False) -> int | None:
     ------
     ValueError
         If the mask is not square.
+    TypeError
+        If the mask is not boolean.
 
     Examples
     --------
@@ -98,6 +102,7 @@ def layers_to_connect(mask: Pattern, *, causal: bool = False) -> int | None:
 
 
 def _with_itself(mask: Pattern) -> Pattern:
+    check_bool(mask)
     if mask.dim() != 2 or mask.shape[0] != mask.shape[1]:
         raise ValueError(
             f"mask has shape {tuple(mask.shape)}; expected (size, size): a row for each position "

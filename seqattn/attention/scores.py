@@ -20,6 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+from seqattn.settings import check_whole
+
 __all__ = [
     "AdditiveScore",
     "ConcatScore",
@@ -102,7 +104,7 @@ def additive_score(
     Raises
     ------
     ValueError
-        If the batch sizes differ or a size does not fit its weight.
+        If the batch sizes differ, a size does not fit its weight, or v or b is not (d_attn,).
 
     References
     ----------
@@ -116,8 +118,9 @@ def additive_score(
     >>> additive_score(one, torch.tensor([[[0.0], [1.0]]]), one, one, torch.tensor([2.0]))
     tensor([[1.5232, 1.9281]])
     """
-    _check_pair(query, keys)
+    check_pair(query, keys)
     _check_size("query", query, "W_q", W_q)
+    _check_vectors(W_q, v, b)
     query, keys = F.linear(query, W_q, b), _project("keys", keys, "W_k", W_k)
     # A size of 1 would broadcast without a word.
     if not query.shape[-1] == keys.shape[-1] == v.shape[0]:
@@ -164,9 +167,9 @@ class AdditiveScore(Score):
 
     def __init__(self, d_query: int, d_key: int, d_attn: int, *, bias: bool = False):
         super().__init__()
-        self.W_q = _weight(d_attn, d_query)
-        self.W_k = _weight(d_attn, d_key)
-        self.v = nn.Parameter(_weight(1, d_attn).detach()[0])
+        self.W_q = _weight(d_attn=d_attn, d_query=d_query)
+        self.W_k = _weight(d_attn=d_attn, d_key=d_key)
+        self.v = nn.Parameter(_weight(rows=1, d_attn=d_attn).detach()[0])
         self.b = nn.Parameter(torch.zeros(d_attn)) if bias else None
 
     def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys d_attn"]:
@@ -211,7 +214,7 @@ def dot_score(
     >>> dot_score(torch.tensor([[1.0, 2.0]]), torch.tensor([[[3.0, 0.0], [0.0, 1.0]]]))
     tensor([[3., 2.]])
     """
-    _check_pair(query, keys)
+    check_pair(query, keys)
     if query.shape[-1] != keys.shape[-1]:
         raise ValueError(
             f"query has size {query.shape[-1]} and keys have size {keys.shape[-1]}; a dot product "
@@ -309,7 +312,7 @@ def general_score(query: Query, keys: Keys, W: Float[Tensor, "d_query d_key"] | 
     >>> general_score(torch.tensor([[2.0]]), torch.tensor([[[5.0, 1.0], [5.0, 3.0]]]), W)
     tensor([[2., 6.]])
     """
-    _check_pair(query, keys)
+    check_pair(query, keys)
     if W is not None and tuple(W.shape) != (query.shape[-1], keys.shape[-1]):
         raise ValueError(
             f"W has shape {tuple(W.shape)}; expected (d_query, d_key) = "
@@ -329,7 +332,7 @@ class GeneralScore(Score):
 
     def __init__(self, d_query: int, d_key: int):
         super().__init__()
-        self.W = _weight(d_query, d_key)
+        self.W = _weight(d_query=d_query, d_key=d_key)
 
     def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys d_query"]:
         """Compute W h for every key, once per sentence."""
@@ -402,8 +405,8 @@ class ConcatScore(Score):
     def __init__(self, d_query: int, d_key: int, d_attn: int):
         super().__init__()
         self.d_query = d_query
-        self.W = _weight(d_attn, d_query + d_key)
-        self.v = nn.Parameter(_weight(1, d_attn).detach()[0])
+        self.W = _weight(d_attn=d_attn, d_query_and_d_key=d_query + d_key)
+        self.v = nn.Parameter(_weight(rows=1, d_attn=d_attn).detach()[0])
 
     def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys d_attn"]:
         """Apply the key's block of W, once per sentence."""
@@ -456,7 +459,7 @@ def reduced_rank_score(
     >>> reduced_rank_score(torch.tensor([[3.0, 9.0]]), torch.tensor([[[1.0], [2.0]]]), U, V)
     tensor([[ 6., 12.]])
     """
-    _check_pair(query, keys)
+    check_pair(query, keys)
     return dot_score(_project("query", query, "U", U), _project("keys", keys, "V", V))
 
 
@@ -473,8 +476,8 @@ class ReducedRankScore(Score):
 
     def __init__(self, d_query: int, d_key: int, rank: int):
         super().__init__()
-        self.U = _weight(rank, d_query)
-        self.V = _weight(rank, d_key)
+        self.U = _weight(rank=rank, d_query=d_query)
+        self.V = _weight(rank=rank, d_key=d_key)
 
     def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys rank"]:
         """Compute V h for every key, once per sentence."""
@@ -572,7 +575,7 @@ def location_score(
     >>> location_score(torch.tensor([[2.0, 3.0]]), torch.randn(1, 2, 7), W)
     tensor([[2., 3.]])
     """
-    _check_pair(query, keys)
+    check_pair(query, keys)
     _check_size("query", query, "W", W)
     positions = keys.shape[1]
     if positions > W.shape[0]:
@@ -597,7 +600,7 @@ class LocationScore(Score):
 
     def __init__(self, d_query: int, max_len: int):
         super().__init__()
-        self.W = _weight(max_len, d_query)
+        self.W = _weight(max_len=max_len, d_query=d_query)
 
     def compare(self, query: Query, projected: Keys) -> Scores:
         """Score every position that there is."""
@@ -620,7 +623,18 @@ def _check_size(name: str, x: Tensor, weight_name: str, W: Tensor) -> None:
         )
 
 
-def _check_pair(query: Tensor, keys: Tensor) -> None:
+def _check_vectors(W_q: Tensor, v: Tensor, b: Tensor | None) -> None:
+    """Refuse a v or b with other axes: b would broadcast, v would leave an axis behind."""
+    if v.dim() != 1:
+        raise ValueError(f"v has shape {tuple(v.shape)}; expected (d_attn,)")
+    if b is not None and tuple(b.shape) != (W_q.shape[0],):
+        raise ValueError(
+            f"b has shape {tuple(b.shape)}; expected (d_attn,) = ({W_q.shape[0]},), a bias for "
+            "each feature that W_q gives"
+        )
+
+
+def check_pair(query: Tensor, keys: Tensor) -> None:
     """Refuse queries and keys that are not one batch of each."""
     if keys.dim() != 3 or query.dim() not in (2, 3) or query.shape[0] != keys.shape[0]:
         raise ValueError(
@@ -629,5 +643,8 @@ def _check_pair(query: Tensor, keys: Tensor) -> None:
         )
 
 
-def _weight(rows: int, columns: int) -> nn.Parameter:
-    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))
+def _weight(**sizes: int) -> nn.Parameter:
+    """Make a matrix of two sizes, which have their names for what refuses them, rows first."""
+    for name, size in sizes.items():
+        check_whole(name, size, least=1)
+    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(*sizes.values())))

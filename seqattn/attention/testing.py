@@ -60,6 +60,11 @@ def check_padding(
     list of str
         What padding changed; empty if nothing.
 
+    Raises
+    ------
+    ValueError
+        If there is no sentence, or none has a position: nothing could change.
+
     Examples
     --------
     >>> from seqattn import ScaledDotProductAttention
@@ -77,6 +82,11 @@ def check_padding(
     >>> check_padding(late, query, keys, gradients=False)[0].partition(":")[0]
     'huge pads, right'
     """
+    if not query.numel() or not keys.numel():
+        raise ValueError(
+            f"query and keys have shapes {tuple(query.shape)} and {tuple(keys.shape)}; expected at "
+            "least one sentence of at least one position: padding can change nothing else"
+        )
     attend = _as_function(attention)
     values = keys if values is None else values
     module = attention if isinstance(attention, nn.Module) else None

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqattn.attention.core import AttentionOutput, masked_softmax, weighted_sum
-from seqattn.attention.masks import forget_unseen
+from seqattn.attention.masks import check_bool, check_size, forget_unseen
 from seqattn.attention.scores import scaled_dot_score
 from seqattn.settings import check_whole
 
@@ -40,7 +40,7 @@ def window_mask(size: int, window: int, device: torch.device | None = None) -> P
     Raises
     ------
     ValueError
-        If the window is negative or no whole number.
+        If size or window is negative or no whole number.
 
     References
     ----------
@@ -79,7 +79,7 @@ def strided_mask(size: int, stride: int, device: torch.device | None = None) -> 
     Raises
     ------
     ValueError
-        If the stride is below 1.
+        If the stride is below 1, the size negative, or one no whole number.
 
     References
     ----------
@@ -121,6 +121,8 @@ def global_mask(
     ------
     IndexError
         If a position is no whole number from 0 to the last of the sequence.
+    ValueError
+        If the size is negative or no whole number.
 
     References
     ----------
@@ -133,6 +135,7 @@ def global_mask(
             [1, 0, 0],
             [1, 0, 0]], dtype=torch.int32)
     """
+    check_size("size", size)
     chosen = torch.zeros(size, dtype=torch.bool, device=device)
     places = torch.as_tensor(positions, device=device)
     whole = not (places.dtype == torch.bool or places.is_floating_point())
@@ -162,7 +165,7 @@ def block_mask(size: int, block: int, device: torch.device | None = None) -> Pat
     Raises
     ------
     ValueError
-        If the block is below 1.
+        If the block is below 1, the size negative, or one no whole number.
 
     References
     ----------
@@ -177,6 +180,7 @@ def block_mask(size: int, block: int, device: torch.device | None = None) -> Pat
             [0, 0, 1, 1]], dtype=torch.int32)
     """
     check_whole("block", block, least=1)
+    check_size("size", size)
     number = torch.arange(size, device=device) // block
     return number[:, None] == number[None]
 
@@ -238,10 +242,8 @@ def windowed_attention(
             f"query, keys and values have shapes {tuple(query.shape)}, {tuple(keys.shape)} and "
             f"{tuple(values.shape)}; expected one sequence, (batch, size, ...) of each"
         )
-    if mask is not None and mask.dtype != torch.bool:
-        raise TypeError(
-            f"the mask is {mask.dtype}; expected torch.bool, True where may be attended"
-        )
+    if mask is not None:
+        check_bool(mask)
     if mask is not None and mask.shape != keys.shape[:2]:
         raise ValueError(
             f"the mask has shape {tuple(mask.shape)}; expected {tuple(keys.shape[:2])}: one flag "
@@ -266,5 +268,6 @@ def _windows(x: Tensor, left: int, right: int) -> Tensor:
 
 
 def _distances(size: int, device: torch.device | None) -> Tensor:
+    check_size("size", size)
     places = torch.arange(size, device=device)
     return places[:, None] - places[None]

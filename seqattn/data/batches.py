@@ -162,16 +162,37 @@ class Batches:
         return self._length
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """Give the batches of an epoch, from one of them on."""
-        for rows in self.plan(number)[start:]:
-            yield self.take(rows)
+        """Give the batches of an epoch, from one of them on.
+
+        Raises
+        ------
+        ValueError
+            If there is no such batch; ``len(self)`` stands behind the last one.
+        """
+        check_whole("start", start, least=0)
+        if start > len(self):
+            raise ValueError(f"start is {start}; expected at most {len(self)}, all the batches")
+        return map(self.take, self.plan(number)[start:])
 
     def take(self, rows: Sequence[int]) -> Batch:
         """Make a batch of these rows; without any, one whose targets are all padding.
 
         Several processes share each batch. One that has no row of it still takes part, with a loss
         of 0.
+
+        Raises
+        ------
+        TypeError
+            If the rows are no sequence.
+        ValueError
+            If a row is no whole number from 0 to below the number of examples.
         """
+        if not isinstance(rows, Sequence):
+            raise TypeError(f"rows are {rows!r}; expected a list of numbers of examples")
+        for row in rows:
+            check_whole("a row", row, least=0)
+            if row >= len(self.examples):
+                raise ValueError(f"a row is {row}; expected below {len(self.examples)}")
         if rows:
             return make_batch(self.examples, rows)
         idle = make_batch(self.examples, [0])

@@ -14,6 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
 
+from seqattn.settings import check_whole
+
 __all__ = [
     "CorpusError",
     "TextPair",
@@ -166,8 +168,8 @@ def hold_out(pairs: Sequence[TextPair], *sizes: int, seed: int = 0) -> tuple[lis
 
     Raises
     ------
-    CorpusError
-        If nothing would be left.
+    ValueError
+        If a size is no whole number or negative; as a CorpusError, if nothing would be left.
 
     Examples
     --------
@@ -175,6 +177,8 @@ def hold_out(pairs: Sequence[TextPair], *sizes: int, seed: int = 0) -> tuple[lis
     >>> [len(part) for part in hold_out(pairs, 2, 3)]
     [5, 2, 3]
     """
+    for size in sizes:
+        check_whole("the size of a held-out part", size, least=0)
     groups: dict[str, list[int]] = {}
     for i, pair in enumerate(pairs):
         groups.setdefault(pair.source, []).append(i)

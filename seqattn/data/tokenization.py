@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
+from seqattn.settings import refuse_text
+
 __all__ = ["detokenize", "join", "tokenize", "without_marks"]
 
 # An apostrophe ends a French word (l' homme) and begins an English ending (king 's).
@@ -64,6 +66,11 @@ def tokenize(text: str, language: str) -> list[str]:
 def join(tokens: Sequence[str], language: str) -> str:
     """Put tokens together as a text: the inverse of :func:`tokenize`, which reads its marks.
 
+    Raises
+    ------
+    TypeError
+        If the tokens are one string.
+
     Examples
     --------
     >>> join(["l'", "homme", "rit", "."], "fr")
@@ -71,6 +78,7 @@ def join(tokens: Sequence[str], language: str) -> str:
     >>> join(tokenize("www.example.org: 1,000 e-mails - don't!", "en"), "en")
     "www.example.org: 1,000 e-mails - don't!"
     """
+    refuse_text("tokens", tokens, "a list of tokens, as tokenize gives it")
     text, before, after = "", "", ""
     for number, token in enumerate(tokens):
         mark, word, mark_after = _split_marks(token)
@@ -118,6 +126,11 @@ def detokenize(tokens: Sequence[str], language: Literal["en", "fr"]) -> str:
     It knows the usual spaces of English and French and reads no marks: :func:`join` takes any text
     that :func:`tokenize` split back to what it was.
 
+    Raises
+    ------
+    TypeError
+        If the tokens are one string.
+
     Examples
     --------
     >>> detokenize("l' homme n' a pas vu le chat , mais il rit".split(), "fr")
@@ -125,6 +138,7 @@ def detokenize(tokens: Sequence[str], language: Literal["en", "fr"]) -> str:
     >>> detokenize("is the king 's cat asleep ?".split(), "en")
     "is the king's cat asleep?"
     """
+    refuse_text("tokens", tokens, "a list of tokens, as tokenize gives it")
     text = " ".join(tokens).replace(" ,", ",")
     if language == "en":
         return text.replace(" 's", "'s").replace(" ?", "?")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from seqattn.data.pairs import TextPair
 from seqattn.data.tokenization import join, tokenize, without_marks
 from seqattn.extras import require
-from seqattn.settings import check_whole
+from seqattn.settings import check_whole, refuse_text
 from seqattn.specials import EOS, PAD, UNK
 
 __all__ = ["SPECIALS", "Subwords", "Vocabularies", "Vocabulary", "Words"]
@@ -73,6 +73,8 @@ class Words:
     ------
     ValueError
         If a word comes twice.
+    TypeError
+        If one string is given where several are due, here or to a method.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class Words:
     kind = "words"
 
     def __init__(self, words: Sequence[str], language: str):
+        refuse_text("words", words, "a list of words")
         self.words = (*SPECIALS, *words)
         self.language = language
         self._ids = {word: i for i, word in enumerate(self.words)}
@@ -158,6 +161,7 @@ class Words:
 
         Those in ``more`` have ids after the vocabulary's own, in their order.
         """
+        refuse_text("more", more, "a list of words")
         beyond = {word: len(self) + n for n, word in enumerate(more)}
         return [
             beyond.get(word, UNK) if (known := self._id(word)) == UNK else known
@@ -170,6 +174,7 @@ class Words:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode many sentences."""
+        refuse_text("texts", texts, "a list of sentences")
         return [self.encode(text) for text in texts]
 
     def unknown(self, text: str) -> list[str]:
@@ -179,6 +184,7 @@ class Words:
 
     def tokens(self, ids: Sequence[int], more: Sequence[str] = ()) -> list[str]:
         """Give what each id stands for, with ``more`` after the vocabulary's own."""
+        refuse_text("more", more, "a list of words")
         size = len(self)
         return [self.words[i] if i < size else more[i - size] for i in ids]
 
@@ -197,6 +203,7 @@ class Words:
 
 
 def _count(texts: Iterable[str], language: str) -> Counter[str]:
+    refuse_text("texts", texts, "many sentences")
     return Counter(word for text in texts for word in tokenize(text, language))
 
 
@@ -220,6 +227,11 @@ class Subwords:
     merges : sequence of (str, str)
         Which pieces grow together, the most important first.
 
+    Raises
+    ------
+    TypeError
+        If one string is given where several are due, here or to a method.
+
     References
     ----------
     Sennrich, Haddow and Birch (2016), "Neural Machine Translation of Rare Words with Subword
@@ -239,6 +251,7 @@ class Subwords:
 
     def __init__(self, pieces: Sequence[str], merges: Sequence[tuple[str, str]]):
         tokenizers = require("tokenizers", "a subword vocabulary", "nmt")
+        refuse_text("pieces", pieces, "a list of pieces")
         self.pieces = (*SPECIALS, *pieces)
         self.merges = [(left, right) for left, right in merges]
         # The special tokens are not announced as such: a text that spells "<eos>" stays a text.
@@ -277,6 +290,7 @@ class Subwords:
                 f"size is {size}; expected at least {256 + len(SPECIALS)}: "
                 "256 bytes and the special tokens"
             )
+        refuse_text("texts", texts, "many sentences")
         tokenizers = require("tokenizers", "a subword vocabulary", "nmt")
         learner = tokenizers.Tokenizer(tokenizers.models.BPE())
         learner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -302,6 +316,7 @@ class Subwords:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode many sentences."""
+        refuse_text("texts", texts, "a list of sentences")
         return [found.ids for found in self._tokenizer.encode_batch([" " + t for t in texts])]
 
     def word_numbers(self, text: str, language: str) -> list[int]:

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seqattn.attention import padding_mask
+from seqattn.attention.masks import check_bool, check_lengths, expand_mask
 from seqattn.context_managers import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
@@ -122,6 +123,7 @@ def beam_search(
     limits = length_limits(max_len, source)[:, None]
     if not len(limits):
         return no_hypotheses(source)
+    check_lengths(lengths, source.shape[0])
     real = padding_mask(lengths, source.shape[1]).to(source.device)[:, None].expand(-1, beam, -1)
     # In here the names of the two penalties are their exponent and factor, not the functions below.
     ranking = _Ranking(alpha=length_penalty, beta=coverage_penalty)
@@ -196,7 +198,7 @@ def length_penalty(lengths: Int[Tensor, "..."], alpha: float) -> Float[Tensor, "
 def coverage_penalty(
     coverage: Float[Tensor, "*sentences keys"],
     beta: float,
-    mask: Bool[Tensor, "*sentences keys"] | None = None,
+    mask: Bool[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "*sentences"]:
     r"""Coverage penalty of Wu et al., for source positions that were hardly looked at.
 
@@ -212,8 +214,9 @@ def coverage_penalty(
         Sum of the weights over the target's steps.
     beta : float
         β, 0 or more.
-    mask : (..., keys) bool, optional
-        True at real source positions.
+    mask : bool, optional
+        True at real source positions: of the shape of the coverage, or, where that is (batch, beam,
+        keys), as :func:`~seqattn.attention.masks.expand_mask` says, (batch, keys) first of all.
 
     Returns
     -------
@@ -224,7 +227,10 @@ def coverage_penalty(
     Raises
     ------
     ValueError
-        If beta is infinite, no number, or negative: leaving words out would win.
+        If beta is infinite, no number, or negative: leaving words out would win; or the mask does
+        not fit.
+    TypeError
+        If the mask is not boolean.
 
     References
     ----------
@@ -240,6 +246,9 @@ def coverage_penalty(
     check_penalty("coverage_penalty", beta)
     summands = coverage.clamp(LEAST_COVERAGE, 1.0).log()
     if mask is not None:
+        if mask.shape != coverage.shape:
+            mask = expand_mask(mask, coverage)
+        check_bool(mask)
         summands = summands.masked_fill(~mask, 0.0)
     return beta * summands.sum(-1)
 

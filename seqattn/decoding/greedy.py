@@ -151,7 +151,8 @@ def truncate(
     Raises
     ------
     ValueError
-        If ``top_k`` is no whole number of at least 1, or ``top_p`` not above 0 and at most 1.
+        If ``top_k`` is no whole number of at least 1, or ``top_p`` not above 0 and at most 1; or
+        logits have other axes.
 
     References
     ----------
@@ -164,6 +165,10 @@ def truncate(
     tensor([[0.6250, 0.3750, 0.0000]])
     """
     check_sampling(top_k=top_k, top_p=top_p)
+    if logits.dim() != 2:
+        raise ValueError(
+            f"logits have shape {tuple(logits.shape)}; expected (batch, vocabulary), of one step"
+        )
     if top_k is not None:
         last_kept = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
         logits = logits.masked_fill(logits < last_kept, -torch.inf)

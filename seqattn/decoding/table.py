@@ -13,6 +13,7 @@ __all__ = ["Table", "TableModel"]
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 END = SPECIALS[EOS]
+NEVER_WRITTEN = (SPECIALS[PAD], SPECIALS[BOS])
 
 Table = Mapping[str, Mapping[str, float]]
 """The probability of each next word after a beginning: its words with spaces between; "" at first.
@@ -40,8 +41,9 @@ class TableModel:
     Raises
     ------
     ValueError
-        If there is no row for the empty beginning, a row has no word, a number is no probability,
-        or a row sums to more than 1.
+        If there is no row for the empty beginning, a beginning is not words with a space between,
+        a row has no word, or one that no search may write, a number is no probability, or a row
+        sums to more than 1.
 
     Examples
     --------
@@ -56,7 +58,7 @@ class TableModel:
 
     def __init__(self, table: Table):
         self.table = checked(table)
-        seen = {word: None for row in table.values() for word in row if word != END}
+        seen = {word: None for row in table.values() for word in row if word not in SPECIALS}
         self.words = [*SPECIALS, *seen]
         self.longest = 2 + max(len(beginning.split()) for beginning in table)
         ids = {word: i for i, word in enumerate(self.words)}
@@ -103,11 +105,21 @@ def checked(table: Table) -> Table:
     if "" not in table:
         raise ValueError('the table has no row for ""; expected the first words there')
     for beginning, row in table.items():
+        if " ".join(filter(None, beginning.split(" "))) != beginning:
+            raise ValueError(
+                f"the beginning {beginning!r} has a space too many; expected words with one space "
+                "between, and none at the ends"
+            )
         if not any(row.values()):
             raise ValueError(
                 f"after {beginning!r} the table has no word; expected no row where a sentence ends"
             )
         for word, p in row.items():
+            if not isinstance(word, str) or not word or " " in word or word in NEVER_WRITTEN:
+                raise ValueError(
+                    f"after {beginning!r} the table has {word!r}; expected one word, which is not "
+                    f"{' or '.join(NEVER_WRITTEN)}"
+                )
             if not 0 <= p <= 1:
                 raise ValueError(
                     f"after {beginning!r} the table gives {word!r} {p}; expected from 0 to 1"

@@ -253,6 +253,11 @@ def alignment_links(
         Counted from 0. A target word that looks at the source's ``<eos>`` most has no link by its
         row. Columns are compared between words alone.
 
+    Raises
+    ------
+    ValueError
+        If weights have other axes, or as :func:`~seqattn.metrics.hard_alignment`.
+
     Examples
     --------
     >>> import torch
@@ -261,6 +266,11 @@ def alignment_links(
     >>> sorted(alignment_links(torch.tensor([[0.5, 0.4, 0.1], [0.0, 0.0, 1.0]]), "grow-diag"))
     [(0, 0), (1, 0)]
     """
+    if weights.dim() != 2:
+        raise ValueError(
+            f"weights have shape {tuple(weights.shape)}; expected (target tokens, source tokens), "
+            "the map of one sentence"
+        )
     end = weights.shape[1] - 1
     words = weights[None, :-1]
     [forward] = hard_alignment(words)

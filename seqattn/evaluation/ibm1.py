@@ -8,6 +8,7 @@ from seqattn.data.tokenization import tokenize
 from seqattn.extras import require
 from seqattn.metrics.alignment_error import alignment_error_rate
 from seqattn.metrics.symmetrization import METHODS, symmetrize
+from seqattn.settings import check_whole
 
 __all__ = ["ibm1_error_rates", "ibm1_links"]
 
@@ -56,7 +57,8 @@ def ibm1_links(
     ImportError
         If NLTK is missing.
     ValueError
-        If there are no training pairs.
+        If there are no training pairs, iterations is below 1 or no whole number, or languages are
+        not two.
 
     References
     ----------
@@ -73,6 +75,9 @@ def ibm1_links(
     [(0, 1), (1, 0)]
     """
     translate: Any = require("nltk.translate", "IBM Model 1", "nmt")
+    check_whole("iterations", iterations, least=1)
+    if isinstance(languages, str) or len(languages) != 2:
+        raise ValueError(f"languages are {languages!r}; expected two, of source and target")
     if not train:
         raise ValueError("no sentence pairs to train IBM Model 1 on; expected at least one")
 
@@ -126,7 +131,8 @@ def ibm1_error_rates(
     ImportError
         If NLTK is missing.
     ValueError
-        If there are no training pairs, or a test pair has no gold links.
+        If there are no training pairs, a test pair has no gold links, most is below 1 or no whole
+        number, or as :func:`ibm1_links`.
 
     Examples
     --------
@@ -135,6 +141,8 @@ def ibm1_error_rates(
     >>> ibm1_error_rates(pairs, pairs)["grow-diag"]
     0.0
     """
+    if most is not None:
+        check_whole("most", most, least=1)
     gold = [pair.links for pair in test if pair.links is not None]
     if len(gold) < len(test) or not gold:
         raise ValueError(

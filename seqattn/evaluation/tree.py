@@ -43,7 +43,8 @@ def beam_tree(
     Raises
     ------
     ValueError
-        If the sentence is blank, ``widest`` below 1, or the model copies words of the source.
+        If the sentence is blank, ``widest`` or ``max_len`` below 1, or the model copies words of
+        the source.
 
     Examples
     --------
@@ -59,6 +60,8 @@ def beam_tree(
     read = sentence.lower() if translator.lowercase else sentence
     [ids] = translator.vocabularies.source.encode_all([read])
     source = torch.tensor([[*ids, EOS]], device=translator.device)
+    if max_len is None:
+        max_len = 2 * source.shape[1] + 10
     model = _Traced(translator, widest)
     with evaluating(translator.model):
         for beam in range(1, widest + 1):
@@ -67,7 +70,7 @@ def beam_tree(
                 source,
                 torch.tensor([source.shape[1]], device=translator.device),
                 beam=beam,
-                max_len=max_len or 2 * source.shape[1] + 10,
+                max_len=max_len,
                 n_best=beam,  # else the search gives up what can no longer win
             )
     return dict(sorted(model.table.items(), key=lambda entry: len(entry[0].split())))

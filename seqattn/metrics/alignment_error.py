@@ -1,9 +1,10 @@
 """Scores for word alignments: the error rate, precision and recall, all at corpus level."""
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import NamedTuple
 
-__all__ = ["AlignmentQuality", "alignment_error_rate", "alignment_precision_recall"]
+__all__ = ["AlignmentQuality", "alignment_error_rate", "alignment_precision_recall", "link_set"]
 
 Link = tuple[int, int]
 Links = Iterable[Link]
@@ -51,6 +52,8 @@ def alignment_error_rate(
     ValueError
         If the three do not have one entry per sentence pair, or hold neither predicted nor sure
         links.
+    TypeError
+        If a link is no pair of whole numbers, as where links of one sentence pair stand alone.
 
     References
     ----------
@@ -93,6 +96,8 @@ def alignment_precision_recall(
     ------
     ValueError
         If the three do not have one entry per sentence pair.
+    TypeError
+        If a link is no pair of whole numbers.
 
     References
     ----------
@@ -110,6 +115,26 @@ def alignment_precision_recall(
     )
 
 
+def link_set(links: Links) -> set[Link]:
+    """Give the links of one sentence pair as a set.
+
+    Raises
+    ------
+    TypeError
+        If one is no pair of whole numbers: what is not would agree with nothing, in silence.
+    """
+    found = set()
+    for link in links:
+        pair = tuple(link) if isinstance(link, Sequence) else ()
+        if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair):
+            raise TypeError(
+                f"a link is {link!r}; expected a pair (source, target) of whole numbers, and a set "
+                "of such pairs for each sentence pair"
+            )
+        found.add(pair)
+    return found
+
+
 class _LinkCounts(NamedTuple):
     predicted: int
     sure: int
@@ -125,7 +150,9 @@ def _count_links(
             f"{len(predicted)} sentence pairs in predicted, {len(sure)} in sure, {len(possible)} "
             "in possible; expected one set of links per sentence pair in each"
         )
-    sets = [(set(a), set(s), {*s, *p}) for a, s, p in zip(predicted, sure, possible, strict=True)]
+    entries = zip(predicted, sure, possible, strict=True)
+    links = [(link_set(a), link_set(s), link_set(p)) for a, s, p in entries]
+    sets = [(a, s, s | p) for a, s, p in links]
     return _LinkCounts(
         predicted=sum(len(a) for a, _, _ in sets),
         sure=sum(len(s) for _, s, _ in sets),

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from seqattn.attention.masks import check_bool
 from seqattn.precision import at_least_single
 
 __all__ = ["CoverageReport", "coverage_report", "merge_pieces"]
@@ -68,6 +69,8 @@ def coverage_report(
     ------
     ValueError
         If a mask or what is expected does not fit, or ``low`` is above ``high``.
+    TypeError
+        If a mask is not boolean.
 
     References
     ----------
@@ -162,6 +165,7 @@ def _membership(words: Sequence[int], pieces: int, name: str) -> Tensor:
 def _real(mask: Tensor | None, shape: tuple[int, int], like: Tensor, name: str) -> Tensor:
     if mask is None:
         return torch.ones(shape, dtype=torch.bool, device=like.device)
+    check_bool(mask, name)
     if mask.shape != shape:
         raise ValueError(f"{name} has shape {tuple(mask.shape)}; expected {shape}")
     return mask

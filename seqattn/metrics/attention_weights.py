@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from seqattn.attention.masks import expand_mask
+from seqattn.attention.masks import check_lengths, expand_mask
 from seqattn.metrics.symmetrization import symmetrize
 
 __all__ = [
@@ -236,6 +236,8 @@ def pattern_scores(
     ------
     ValueError
         If the maps are not square, or lengths do not fit.
+    TypeError
+        If lengths are not whole numbers in a tensor.
 
     References
     ----------
@@ -254,8 +256,9 @@ def pattern_scores(
             f"weights have shape {tuple(weights.shape)}; expected (batch, heads, positions, "
             "positions), a square map for each head"
         )
-    if lengths.shape != (batch,) or not bool(((lengths >= 1) & (lengths <= size)).all()):
-        raise ValueError(f"lengths are {lengths.tolist()}; expected {batch}, each from 1 to {size}")
+    check_lengths(lengths, batch)
+    if not bool(((lengths >= 1) & (lengths <= size)).all()):
+        raise ValueError(f"lengths are {lengths.tolist()}; expected each from 1 to {size}")
     at = torch.arange(size, device=weights.device)
     real = at < lengths.to(weights.device)[:, None]
     allowed = real[:, :, None] & real[:, None, :]
@@ -412,7 +415,8 @@ def hard_alignment(
     Raises
     ------
     ValueError
-        If the threshold is out of range, there is no such method, or the mask does not fit.
+        If weights are not (batch, queries, keys), the threshold is out of range, there is no such
+        method, or the mask does not fit.
 
     References
     ----------
@@ -434,6 +438,10 @@ def hard_alignment(
     >>> sorted(hard_alignment(weights, method="grow-diag")[0])
     [(0, 0), (1, 1), (2, 1)]
     """
+    if weights.dim() != 3:
+        raise ValueError(
+            f"weights have shape {tuple(weights.shape)}; expected (batch, queries, keys)"
+        )
     if threshold is not None:
         _check_threshold(threshold)
     weights, _, _ = _prepare(weights, mask)

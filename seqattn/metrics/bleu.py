@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from seqattn.extras import require
@@ -254,10 +255,16 @@ def _score_texts(
             "expected as many of each, and at least one"
         )
     groups = [[group] if isinstance(group, str) else list(group) for group in references]
+    for text in (*hypotheses, *chain.from_iterable(groups)):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"a text is {text!r}; expected a string: sacrebleu splits it into words itself"
+            )
     if len({len(group) for group in groups}) != 1:
         raise ValueError(
             "expected the same number of references for every hypothesis; got from "
-            f"{min(map(len, groups))} to {max(map(len, groups))}"
+            f"{min(map(len, groups))} to {max(map(len, groups))} (each reference is one string, "
+            "not a list of its words)"
         )
     # sacrebleu wants the first references of all sentences, then the second ones, and so on.
     streams = [list(stream) for stream in zip(*groups, strict=True)]

@@ -68,6 +68,13 @@ def superpose(
     (d,)
         The sum, of the same size whatever the length of the sentence.
 
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit each other.
+    TypeError
+        If tokens are not whole numbers.
+
     References
     ----------
     Plate (1995), "Holographic Reduced Representations", for binding by a product; Kanerva (2009),
@@ -79,6 +86,10 @@ def superpose(
     >>> superpose(torch.tensor([0, 1]), E, signs)
     tensor([ 1., -1.,  0.])
     """
+    tokens = torch.as_tensor(tokens, device=embeddings.device)
+    if tokens.is_floating_point() or tokens.dtype == torch.bool:
+        raise TypeError(f"tokens have dtype {tokens.dtype}; expected whole numbers")
+    _check_patterns("tokens", tokens, signs.shape[:1], embeddings, signs)
     return (signs * embeddings[tokens]).sum(0)
 
 
@@ -101,13 +112,35 @@ def unpack(
     (positions,) integers
         The best guess for each position; wrong where the other words' noise is louder.
 
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit each other.
+
     Examples
     --------
     >>> E, signs = torch.eye(3), torch.tensor([[1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]])
     >>> unpack(superpose(torch.tensor([0, 1]), E, signs), E, signs)
     tensor([0, 1])
     """
+    _check_patterns("vector", vector, signs.shape[1:], embeddings, signs)
     return ((signs * vector) @ embeddings.T).argmax(-1)
+
+
+def _check_patterns(
+    name: str, x: Tensor, shape: torch.Size, embeddings: Tensor, signs: Tensor
+) -> None:
+    """Refuse what would broadcast: one sign pattern for all positions, or one word."""
+    if signs.dim() != 2 or embeddings.dim() != 2 or signs.shape[1] != embeddings.shape[1]:
+        raise ValueError(
+            f"signs have shape {tuple(signs.shape)} and embeddings {tuple(embeddings.shape)}; "
+            "expected (positions, d) and (vocabulary, d)"
+        )
+    if x.shape != shape:
+        raise ValueError(
+            f"{name} has shape {tuple(x.shape)}; expected {tuple(shape)} to fit signs of shape "
+            f"{tuple(signs.shape)}, (positions, d)"
+        )
 
 
 def gradient_reach(

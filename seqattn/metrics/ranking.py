@@ -30,7 +30,7 @@ def kendall_tau(first: Tensor | Sequence[float], second: Tensor | Sequence[float
     Raises
     ------
     ValueError
-        If they are not two lists of one length.
+        If they are not two lists of one length, or one is NaN, which has no rank.
 
     References
     ----------
@@ -47,6 +47,7 @@ def kendall_tau(first: Tensor | Sequence[float], second: Tensor | Sequence[float
             f"the numbers have the shapes {tuple(a.shape)} and {tuple(b.shape)}; expected two "
             "lists of one length"
         )
+    _refuse_nan("numbers", torch.cat([a, b]))
     here, there = torch.triu_indices(len(a), len(a), 1)
     # Which way each pair stands: differences of infinite numbers would be NaN.
     ways = [(x[there] > x[here]).double() - (x[there] < x[here]).double() for x in (a, b)]
@@ -80,7 +81,8 @@ def roc_area(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool]
     Raises
     ------
     ValueError
-        If there is not one flag for each score, a score is NaN, or all cases are of one kind.
+        If there is not one flag for each score, a score or flag is NaN, or all cases are of one
+        kind.
 
     References
     ----------
@@ -93,14 +95,15 @@ def roc_area(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool]
     0.875
     """
     x = torch.as_tensor(scores).double()
-    marked = torch.as_tensor(positive, dtype=torch.bool)
+    flags = torch.as_tensor(positive)
+    _refuse_nan("flags", flags)  # as a truth value NaN would be true
+    marked = flags.bool()
     if x.shape != marked.shape or x.dim() != 1:
         raise ValueError(
             f"scores have the shape {tuple(x.shape)} and positive {tuple(marked.shape)}; expected "
             "one number and one flag for each case"
         )
-    if x.isnan().any():
-        raise ValueError(f"{int(x.isnan().sum())} scores are NaN; expected a number for each case")
+    _refuse_nan("scores", x)
     hits, others = int(marked.sum()), int((~marked).sum())
     if not hits or not others:
         raise ValueError(
@@ -111,3 +114,9 @@ def roc_area(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool]
     last = counts.cumsum(0).double()
     ranks = (last - (counts.double() - 1) / 2)[where]
     return (ranks[marked].sum().item() - hits * (hits + 1) / 2) / (hits * others)
+
+
+def _refuse_nan(name: str, x: Tensor) -> None:
+    count = int(x.isnan().sum())
+    if count:
+        raise ValueError(f"{count} {name} are NaN; expected a number for each case")

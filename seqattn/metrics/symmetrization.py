@@ -8,6 +8,8 @@ heuristics.
 
 from collections.abc import Callable, Iterable
 
+from seqattn.metrics.alignment_error import link_set
+
 __all__ = ["METHODS", "symmetrize"]
 
 Link = tuple[int, int]
@@ -46,6 +48,8 @@ def symmetrize(
     ------
     ValueError
         If there is no such method.
+    TypeError
+        If a link is no pair of whole numbers.
 
     References
     ----------
@@ -66,7 +70,7 @@ def symmetrize(
     """
     if method not in _METHODS:
         raise ValueError(f"no method {method!r}; expected one of {', '.join(_METHODS)}")
-    return _METHODS[method](set(forward), set(backward))
+    return _METHODS[method](link_set(forward), link_set(backward))
 
 
 def _grow(forward: Links, backward: Links) -> Links:

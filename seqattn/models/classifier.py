@@ -7,8 +7,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqattn.attention import BahdanauAttention, padding_mask
+from seqattn.attention.masks import check_lengths
 from seqattn.models.encoder import read_sentences
 from seqattn.models.rnn import initialise, make_rnn
+from seqattn.settings import check_whole
 from seqattn.specials import PAD
 
 __all__ = ["Classified", "SentenceClassifier"]
@@ -54,7 +56,8 @@ class SentenceClassifier(nn.Module):
     Raises
     ------
     ValueError
-        If there is no such encoder, or ``d`` is odd where two directions share it.
+        If there is no such encoder, classes or ``d`` is below 1 or no whole number, or ``d`` is odd
+        where two directions share it.
 
     References
     ----------
@@ -79,6 +82,8 @@ class SentenceClassifier(nn.Module):
         super().__init__()
         if encoder not in ("gru", "words"):
             raise ValueError(f"encoder is {encoder!r}; expected 'gru' or 'words'")
+        check_whole("classes", classes, least=1)
+        check_whole("d", d, least=1)
         if encoder == "gru" and d % 2:
             raise ValueError(f"d is {d}; expected an even number, half for each direction")
         self.embedding = nn.Embedding(vocab_size, d, padding_idx=PAD)
@@ -105,7 +110,15 @@ class SentenceClassifier(nn.Module):
         -------
         (batch, keys, d)
             States h, exactly 0 at padding.
+
+        Raises
+        ------
+        TypeError
+            If lengths are not whole numbers in a tensor.
+        ValueError
+            If there is not one length for each sentence, or one is beyond the width of the batch.
         """
+        check_lengths(lengths, len(vectors))
         mask = padding_mask(lengths, vectors.shape[1]).to(vectors.device)
         if self.rnn is None:
             return vectors.masked_fill(~mask.unsqueeze(-1), 0.0)
@@ -126,8 +139,9 @@ class SentenceClassifier(nn.Module):
         Classified
             ``logits`` and ``weights``.
         """
+        states = self.states(vectors, lengths)
         mask = padding_mask(lengths, vectors.shape[1]).to(vectors.device)
-        memory = self.attention.remember(self.states(vectors, lengths), mask=mask)
+        memory = self.attention.remember(states, mask=mask)
         query = self.query.expand(len(vectors), -1)
         context, weights, _ = self.attention.look(query, memory)
         return Classified(self.readout(context), weights)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqattn.attention import padding_mask
-from seqattn.attention.masks import may_look
+from seqattn.attention.masks import check_lengths, may_look
 from seqattn.dropout import Dropout
 from seqattn.models.rnn import initialise, make_rnn, run_rnn, run_steps
 from seqattn.specials import PAD
@@ -117,8 +117,11 @@ class Encoder(nn.Module):
 
         Raises
         ------
+        TypeError
+            If lengths are not whole numbers in a tensor.
         ValueError
-            If a length is below 1 or beyond the width of the batch.
+            If there is not one length for each sentence, or one is below 1 or beyond the width of
+            the batch.
         """
         mask = source_mask(source, lengths)
         inputs = self.dropout(self.embedding(source))
@@ -140,9 +143,13 @@ def source_mask(
 
     Raises
     ------
+    TypeError
+        If lengths are not whole numbers in a tensor.
     ValueError
-        If a length is below 1 or beyond the width of the batch.
+        If there is not one length for each sentence, or one is below 1 or beyond the width of the
+        batch.
     """
+    check_lengths(lengths, source.shape[0])
     mask = padding_mask(lengths, source.shape[1]).to(source.device)
     if may_look(lengths) and lengths.numel() and int(lengths.min()) < 1:
         raise ValueError("lengths hold a 0; expected at least one token in each sentence")

@@ -7,12 +7,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqattn.attention import padding_mask
 from seqattn.attention.masks import may_look
 from seqattn.decoding import Step
 from seqattn.models.decoder import AttentionDecoder, State
-from seqattn.models.encoder import Encoder
+from seqattn.models.encoder import Encoder, source_mask
 from seqattn.models.seq2seq import Output, Seq2SeqAttention, StepwiseModel
+from seqattn.settings import refuse_text
 from seqattn.specials import PAD, UNK
 
 __all__ = ["CopyGate", "PointerGenerator", "extend_vocabulary", "mix_copy"]
@@ -87,7 +87,7 @@ def mix_copy(
     Raises
     ------
     ValueError
-        If the extended vocabulary is smaller than the vocabulary.
+        If the extended vocabulary is smaller than the vocabulary, or shapes do not fit each other.
 
     References
     ----------
@@ -106,6 +106,7 @@ def mix_copy(
         raise ValueError(
             f"size is {size}; expected at least {vocabulary}, the words that can be written"
         )
+    _check_rows(logits, weights, gate, source)
     total = weights.sum(-1, keepdim=True)
     copies = total.squeeze(-1) > 0
     # A Gaussian, or dropout, leaves rows that sum to something else than 1.
@@ -121,6 +122,29 @@ def mix_copy(
     return torch.where(there, torch.logaddexp(written, log_copied), written)
 
 
+def _check_rows(logits: Tensor, weights: Tensor, gate: Tensor, source: Tensor) -> None:
+    """Refuse rows that are not of the same sentences and steps: they would broadcast."""
+    rows, batch = tuple(logits.shape[:-1]), logits.shape[0]
+    if logits.dim() not in (2, 3):
+        raise ValueError(
+            f"logits have shape {tuple(logits.shape)}; expected (batch, [steps,] vocabulary)"
+        )
+    if tuple(weights.shape[:-1]) != rows:
+        raise ValueError(
+            f"weights have shape {tuple(weights.shape)}; expected (batch, [steps,] keys), with "
+            f"rows as the logits have them, {rows}"
+        )
+    if tuple(gate.shape) != rows:
+        raise ValueError(
+            f"gate has shape {tuple(gate.shape)}; expected {rows}: one for each row of logits"
+        )
+    if tuple(source.shape) != (batch, weights.shape[-1]):
+        raise ValueError(
+            f"source has shape {tuple(source.shape)}; expected (batch, keys) = "
+            f"{(batch, weights.shape[-1])} to fit weights of shape {tuple(weights.shape)}"
+        )
+
+
 def extend_vocabulary(
     sentences: list[list[str]], known: dict[str, int]
 ) -> tuple[list[list[int]], list[list[str]]]:
@@ -131,7 +155,7 @@ def extend_vocabulary(
     sentences : list of lists of words
         Source sentences.
     known : dict
-        Ids of the target vocabulary, from 0 and without gaps.
+        From each word of the target vocabulary to its id; ids go from 0 and have no gaps.
 
     Returns
     -------
@@ -139,11 +163,25 @@ def extend_vocabulary(
         Ids of each sentence, and its unknown words: the first has the id ``len(known)``, a word
         that comes twice has one id.
 
+    Raises
+    ------
+    TypeError
+        If a sentence is one string, not yet split into words.
+    ValueError
+        If the known ids do not go from 0 without gaps: a new one would stand for two words.
+
     Examples
     --------
     >>> extend_vocabulary([["see", "Ada", "and", "Bo", "and", "Ada"]], {"see": 0, "and": 1})
     ([[0, 2, 1, 3, 1, 2]], [['Ada', 'Bo']])
     """
+    for sentence in (sentences, *sentences):
+        refuse_text("a sentence", sentence, "a list of its words")
+    if set(known.values()) != set(range(len(known))):
+        raise ValueError(
+            f"the ids of the {len(known)} known words are not 0 to {len(known) - 1}; expected a "
+            "dict from each word to its id, without gaps"
+        )
     ids, unknown = [], []
     for words in sentences:
         own = list(dict.fromkeys(word for word in words if word not in known))
@@ -270,4 +308,4 @@ class PointerGenerator(StepwiseModel):
 
 def _without_pads(source: Tensor, lengths: Tensor) -> Tensor:
     """Set ids at padding to 0: a large one would ask for that many outputs."""
-    return source.masked_fill(~padding_mask(lengths, source.shape[1]).to(source.device), PAD)
+    return source.masked_fill(~source_mask(source, lengths), PAD)

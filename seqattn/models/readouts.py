@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from seqattn.settings import check_whole
+
 __all__ = ["LinearReadout", "MaxoutReadout", "Readout", "TanhReadout", "make_readout"]
 
 States = Float[Tensor, "batch *steps d_hidden"]
@@ -116,7 +118,7 @@ def make_readout(
     Raises
     ------
     ValueError
-        If the name is unknown, or a size comes with ``"linear"``.
+        If the name is unknown, a size comes with ``"linear"``, or it is no whole number or below 1.
     """
     if readout == "linear":
         if d_features is not None:
@@ -125,6 +127,8 @@ def make_readout(
                 "as they are; leave it out, or choose 'tanh' or 'maxout'"
             )
         return LinearReadout(d_hidden, d_context, d_embed)
+    if d_features is not None:
+        check_whole("d_readout", d_features, least=1)
     if readout == "tanh":
         return TanhReadout(d_hidden, d_context, d_features or d_hidden)
     if readout == "maxout":

@@ -90,6 +90,7 @@ class StepwiseModel(nn.Module):
         """
         if not 0.0 <= teacher_forcing <= 1.0:
             raise ValueError(f"teacher_forcing is {teacher_forcing}; expected 0 to 1")
+        _check_draw_per(draw_per)
         if self.training and teacher_forcing < 1.0:
             logits, weights = scheduled_sampling(
                 self.step,
@@ -222,8 +223,7 @@ def scheduled_sampling(
     Bengio et al. (2015), "Scheduled Sampling for Sequence Prediction with Recurrent Neural
     Networks"; Huszár (2015), "How (not) to Train your Generative Model", for the bias.
     """
-    if draw_per not in ("token", "step"):
-        raise ValueError(f"draw_per is {draw_per!r}; expected 'token' or 'step'")
+    _check_draw_per(draw_per)
     device = inputs.device if generator is None else generator.device
     rows = inputs.shape[0] if draw_per == "token" else 1
     draws = torch.rand(rows, inputs.shape[1], generator=generator, device=device)
@@ -236,3 +236,8 @@ def scheduled_sampling(
         state = steps[-1].state
     logits = torch.stack([step.logits for step in steps], 1)
     return logits, stack_steps([step.weights for step in steps])
+
+
+def _check_draw_per(draw_per: str) -> None:
+    if draw_per not in ("token", "step"):
+        raise ValueError(f"draw_per is {draw_per!r}; expected 'token' or 'step'")

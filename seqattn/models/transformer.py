@@ -19,6 +19,7 @@ from seqattn.models.encoder import source_mask
 from seqattn.models.output_layer import Tie, tie_matrices
 from seqattn.models.seq2seq import Output, StepwiseModel
 from seqattn.precision import at_least_single
+from seqattn.settings import check_whole
 from seqattn.specials import PAD
 
 __all__ = [
@@ -272,6 +273,7 @@ class Layer(nn.Module):
         super().__init__()
         if norm not in ("pre", "post"):
             raise ValueError(f"norm is {norm!r}; expected 'pre' or 'post'")
+        check_whole("d_feedforward", d_feedforward, least=1)
         self.pre_norm = norm == "pre"
         kind = RotaryAttention if rotary else MultiHeadAttention
         self.self_attention = kind(d_model, heads, dropout=attention_dropout)
@@ -407,8 +409,9 @@ class Transformer(StepwiseModel):
     Raises
     ------
     ValueError
-        If heads do not divide ``d_model``; norm, positions or tie are unknown; sinusoidal or rotary
-        positions meet an odd size; or all is tied and the vocabularies differ in size.
+        If a size is below 1 or no whole number; heads do not divide ``d_model``; norm, positions or
+        tie are unknown; sinusoidal or rotary positions meet an odd size; or all is tied and the
+        vocabularies differ in size.
 
     References
     ----------
@@ -443,6 +446,7 @@ class Transformer(StepwiseModel):
         tie: Tie = "none",
     ):
         super().__init__()
+        check_whole("layers", layers, least=1)
         if positions not in get_args(Positions):
             *first, last_name = map(repr, get_args(Positions))
             known = f"{', '.join(first)} or {last_name}"

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from seqattn.attention.masks import check_bool
 from seqattn.plots.style import (
     DPI,
     GREY,
@@ -79,6 +80,8 @@ def plot_attention(
     ValueError
         If the shape is not (len(target), len(source)), the numbers are no weights, or a link lies
         outside.
+    TypeError
+        If the mask is not boolean.
     ImportError
         If matplotlib is missing.
 
@@ -125,6 +128,7 @@ def plot_attention(
 def _check_mask(mask: Tensor | None, grid: np.ndarray) -> np.ndarray:
     if mask is None:
         return np.ones(grid.shape, dtype=bool)
+    check_bool(mask)
     if tuple(mask.shape) not in {grid.shape, grid.shape[1:]}:
         raise ValueError(
             f"mask has shape {tuple(mask.shape)}; expected (target, source) = {grid.shape} "

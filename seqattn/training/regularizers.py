@@ -7,6 +7,7 @@ with no gradient. What spreads or sharpens a row is its entropy, or its sum of s
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from seqattn.attention.masks import check_bool
 from seqattn.metrics import attention_entropy
 
 __all__ = ["doubly_stochastic_penalty", "entropy_penalty", "sparsity_penalty"]
@@ -152,6 +153,7 @@ def _mean(values: Tensor, mask: Tensor | None = None) -> Tensor:
 
 def _placed(mask: Tensor, values: Tensor) -> Tensor:
     """Give a (batch, n) mask the axis of heads that (batch, [heads,] n) values have."""
+    check_bool(mask)
     if mask.shape != (values.shape[0], values.shape[-1]):
         raise ValueError(
             f"mask has shape {tuple(mask.shape)}; expected "

@@ -6,6 +6,7 @@ computes the same with PyTorch, and a test holds the two together.
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -62,6 +63,11 @@ class LiveFigure(anywidget.AnyWidget):
         option), ``explain``, one text for the right answer or a list with a text for each option,
         and, if it is one control that would tell, ``tests``, the trait of that control: it waits
         for the answer. False leaves the question out.
+
+    Raises
+    ------
+    TypeError
+        If the figure takes no such option.
     """
 
     _js: ClassVar[str] = ""
@@ -91,6 +97,11 @@ class LiveFigure(anywidget.AnyWidget):
         predict: Mapping[str, Any] | bool | None = None,
         **traits: Any,
     ) -> None:
+        for name in traits:
+            if not self.has_trait(name):
+                close = get_close_matches(name, self.trait_names())
+                meant = f"; did you mean {close[0]}?" if close else ""
+                raise TypeError(f"{type(self).__name__} takes no option {name!r}{meant}")
         asked = self._question if predict is None or predict is True else predict or {}
         super().__init__(
             title=self._title if title is None else title,

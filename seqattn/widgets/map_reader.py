@@ -86,7 +86,7 @@ class MapReader(LiveFigure):
             "the link of another word, and that counts twice, as one that is wrong and one that is "
             "missed.",
             "The diagonal errs where the order changes or a word has become two. A shifted map "
-            "errs everywhere where the unshifted one was right.",
+            "errs at nearly every word where the unshifted one was right.",
             "Each word gets the link of the word before: one wrong and one missed. Only words that "
             "share a link with their neighbour escape.",
         ],

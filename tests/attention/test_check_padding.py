@@ -80,3 +80,9 @@ def test_gradients_of_a_module_are_looked_at(monkeypatch):
     monkeypatch.setattr("seqattn.attention.core.forget_unseen", lambda x, mask: x)
     found = check_padding(attention, QUERY, KEYS)
     assert "NaN pads, left: the gradient of score.W is not finite" in found
+
+
+@pytest.mark.parametrize("given", [(QUERY[:0], KEYS[:0]), (QUERY, KEYS[:, :0])])
+def test_of_no_position_nothing_can_be_said(given):
+    with pytest.raises(ValueError, match="expected at least one sentence of at least one position"):
+        check_padding(sound, *given)

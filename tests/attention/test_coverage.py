@@ -247,6 +247,11 @@ def test_a_batch_of_padding_alone_costs_nothing():
             ValueError,
             "one flag per target token",
         ),
+        (
+            lambda: coverage_loss(torch.rand(B, T, K), target_mask=torch.ones(B, T).int()),
+            TypeError,
+            "target_mask has dtype torch.int32; expected torch.bool",
+        ),
     ],
 )
 def test_errors_name_what_was_wrong(call, error, said, unchecked):

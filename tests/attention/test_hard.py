@@ -187,3 +187,14 @@ def test_a_reward_for_other_choices_is_refused(name, more, unchecked):
     log_prob = torch.zeros(3, 3)
     with pytest.raises(ValueError, match=f"{name} has shape"):
         score_function_loss(**{"log_prob": log_prob, "reward": torch.ones(3, 3), **more})
+    with pytest.raises(TypeError, match=r"mask has dtype torch\.int32; expected"):
+        score_function_loss(log_prob, log_prob, mask=torch.ones(3, 3).int())
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_scores_that_are_no_numbers_show_and_are_not_taken_for_a_row_without_words(training):
+    attention = build().train(training)
+    query, keys, values = inputs()
+    found = attention(query * torch.nan, keys, values)
+    assert found.log_prob.isnan().all()
+    assert (found.position >= 0).all()

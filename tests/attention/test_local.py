@@ -244,6 +244,68 @@ def test_half_a_position_is_refused(build, unchecked):
             ValueError,
             r"mask has shape \(5, 23\); local attention expected a padding mask",
         ),
+        (
+            lambda: build().remember(inputs()[1], mask=MASK.int()),
+            TypeError,
+            "mask has dtype torch.int32; expected torch.bool",
+        ),
+        (
+            lambda: build()(inputs()[0][:, 0], inputs()[1], mask=MASK.int()),
+            TypeError,
+            "mask has dtype torch.int32; expected torch.bool",
+        ),
+        (
+            lambda: build().remember(inputs()[1], mask=MASK.index_fill(1, torch.tensor(3), False)),
+            ValueError,
+            "the mask of sentence 0 has padding between real tokens; local attention expected",
+        ),
+        (
+            lambda: build()(
+                inputs()[0][:, 0], inputs()[1], mask=MASK.index_fill(1, torch.tensor(3), False)
+            ),
+            ValueError,
+            "expected real tokens without gaps",
+        ),
+        (
+            lambda: build().remember(inputs()[1], inputs(keys=K + 1)[2]),
+            ValueError,
+            r"values have shape \(3, 24, 7\); expected .* = \(3, 23, d_value\)",
+        ),
+        (
+            lambda: build()(inputs()[0][:, 0], inputs()[1], inputs(keys=K + 1)[2]),
+            ValueError,
+            r"values have shape \(3, 24, 7\)",
+        ),
+        (
+            lambda: build()(inputs()[0][:, 0], inputs(batch=1)[1]),
+            ValueError,
+            "with the same batch",
+        ),
+        (
+            lambda: build()(inputs()[0], build().remember(inputs(batch=1)[1])),
+            ValueError,
+            "with the same batch",
+        ),
+        (
+            lambda: build("monotonic")(*inputs(), position=1.5),
+            ValueError,
+            "position is 1.5; expected a whole number",
+        ),
+        (
+            lambda: build("monotonic")(*inputs(), position=-1),
+            ValueError,
+            "position is -1; expected at least 0",
+        ),
+        (
+            lambda: build("monotonic")(*inputs(), position=torch.full((B,), math.nan)),
+            ValueError,
+            "position has dtype torch.float32; expected whole numbers",
+        ),
+        (
+            lambda: build().reach(inputs()[0][:, 0], 5),
+            ValueError,
+            r"query has shape \(3, 11\); expected \(batch, queries, d_query\)",
+        ),
     ],
 )
 def test_errors_name_what_was_wrong(call, error, said, unchecked):

@@ -252,6 +252,13 @@ def test_values_that_do_not_fit_are_refused(values, message, unchecked):
         attend(torch.zeros(3, 7), torch.zeros(values))
 
 
+@pytest.mark.parametrize("scores", [(3, 3, 5, 7), (7,)])
+def test_scores_with_other_axes_have_no_values_to_sum(scores, unchecked):
+    # Where batch and heads are as many, the values of another sentence would be taken.
+    with pytest.raises(ValueError, match=r"expected \(batch, \[queries,\] keys\)"):
+        attend(torch.zeros(scores), torch.zeros(3, 7, 11))
+
+
 def test_there_is_one_softmax_in_all_of_attention():
     places = [
         path.name

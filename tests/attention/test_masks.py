@@ -37,6 +37,41 @@ def test_padding_mask_refuses_lengths_that_do_not_fit(lengths, max_len, message)
         padding_mask(torch.tensor(lengths), max_len)
 
 
+@pytest.mark.parametrize(
+    ("lengths", "error", "message"),
+    [
+        ([3, 1], TypeError, r"lengths have type list; expected a tensor of whole numbers"),
+        (torch.tensor([3.2, 1.0]), TypeError, "lengths have dtype torch.float32; expected whole"),
+        (torch.tensor([True, False]), TypeError, "lengths have dtype torch.bool"),
+        (
+            torch.tensor([[3, 1]]),
+            ValueError,
+            r"lengths have shape \(1, 2\); expected \(batch,\)",
+        ),
+        (torch.tensor(3), ValueError, r"lengths have shape \(\); expected \(batch,\): one"),
+    ],
+    ids=str,
+)
+def test_what_are_no_lengths_is_refused(lengths, error, message, unchecked):
+    for width in (None, 5):
+        with pytest.raises(error, match=message):
+            padding_mask(lengths, width)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: causal_mask(-1), "size is -1; expected at least 0"),
+        (lambda: causal_mask(2.5), "size is 2.5; expected a whole number"),
+        (lambda: padding_mask(torch.tensor([3]), 4.0), "max_len is 4.0; expected a whole number"),
+        (lambda: padding_mask(torch.tensor([0]), -1), "max_len is -1; expected at least 0"),
+    ],
+)
+def test_impossible_sizes_are_refused(make, message, unchecked):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
 @given(st.integers(0, 8))
 def test_causal_mask_lets_query_t_see_keys_up_to_t(size):
     assert causal_mask(size).tolist() == [[i <= t for i in range(size)] for t in range(size)]
@@ -118,3 +153,5 @@ def test_any_other_shape_is_refused(scores, mask, message, unchecked):
 def test_a_mask_that_is_not_boolean_is_refused(dtype, unchecked):
     with pytest.raises(TypeError, match=r"expected torch.bool with True = may be attended"):
         masked_softmax(torch.zeros(3, 7), torch.ones(3, 7, dtype=dtype))
+    with pytest.raises(TypeError, match=r"mask is a list; expected torch.bool"):
+        masked_softmax(torch.zeros(1, 2), [[True, True]])

@@ -313,11 +313,36 @@ def test_torch_compile_takes_it_whole(need_weights, compile_whole):
             ValueError,
             r"expected \(batch, keys\) = \(3, 7\)",
         ),
+        (lambda: MultiHeadAttention(0, 1), ValueError, "d_model is 0; expected at least 1"),
+        (lambda: MultiHeadAttention(6, 2.0), ValueError, "heads is 2.0; expected a whole number"),
     ],
 )
 def test_errors_name_what_was_wrong(call, error, said, unchecked):
     with pytest.raises(error, match=said):
         call()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize(
+    ("query", "keys", "values", "said"),
+    [
+        ((B, 2, Q, D), (B, K, D), (B, K, D), r"query has shape .*; expected \(batch, \[queries,\]"),
+        ((B, Q, D + 1), (B, K, D), (B, K, D), r"query has shape .* with d_model = "),
+        ((B, Q, D), (B, K, D + 1), None, r"keys have shape .*; expected \(batch, keys, d_model\)"),
+        ((B, Q, D), (B, K), None, r"a mask goes by its name, mask=\.\.\."),
+        ((B, Q, D), (B, K, D), (B, K + 1, D), "values have shape .*; expected that of the keys"),
+        ((B, Q, D), (B, K, D), (B, K - 1, D), "values have shape .*; expected that of the keys"),
+        ((B, Q, D), (B, K, D), (1, K, D), "values have shape .*; expected that of the keys"),
+        ((B, Q, D), (B, K, D), (B, K, D + 1), "values have shape .*; expected that of the keys"),
+        ((B, 2, Q, D), None, None, "query has shape"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused_with_weights_and_without(
+    need_weights, query, keys, values, said, unchecked
+):
+    given = [x and torch.zeros(x).double() for x in (query, keys, values)]
+    with pytest.raises(ValueError, match=said):
+        build()(*given, need_weights=need_weights)
 
 
 def test_projections_start_as_glorot_and_bengio_have_it_and_biases_at_zero():

@@ -67,3 +67,10 @@ def test_errors_name_what_was_wrong(unchecked):
         reach_of(window_mask(3, 1), -1)
     with pytest.raises(ValueError, match=r"mask has shape \(4,\)"):
         layers_to_connect(torch.ones(4, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("of", [layers_to_connect, lambda mask: reach_of(mask, 2)])
+@pytest.mark.parametrize("kind", [torch.int32, torch.float32])
+def test_a_pattern_that_is_not_boolean_is_refused(of, kind, unchecked):
+    with pytest.raises(TypeError, match=f"mask has dtype {kind}; expected torch.bool"):
+        of(window_mask(5, 1).to(kind))

@@ -9,6 +9,10 @@ from torch.autograd import gradcheck
 
 from seqattn import (
     AdditiveScore,
+    ConcatScore,
+    GeneralScore,
+    LocationScore,
+    ReducedRankScore,
     Score,
     additive_score,
     concat_score,
@@ -347,6 +351,35 @@ def test_a_size_error_says_what_came_and_what_was_expected(call, message, unchec
     for query in (torch.zeros(3, 11), torch.zeros(3, 5, 11)):
         with pytest.raises(ValueError, match=message):
             call(query, torch.zeros(3, 7, 13))
+
+
+@pytest.mark.parametrize("b", [(), (1,), (17,), (3, 19)], ids=str)
+def test_a_bias_that_is_not_one_for_each_feature_is_refused(b, unchecked):
+    given = [torch.zeros(n) for n in ((3, 11), (3, 7, 13), (19, 11), (19, 13), (19,), b)]
+    with pytest.raises(ValueError, match=r"b has shape .*; expected \(d_attn,\) = \(19,\)"):
+        additive_score(*given)
+
+
+def test_a_vector_of_two_axes_is_refused(unchecked):
+    given = [torch.zeros(n) for n in ((3, 11), (3, 7, 13), (19, 11), (19, 13), (19, 1))]
+    with pytest.raises(ValueError, match=r"v has shape \(19, 1\); expected \(d_attn,\)"):
+        additive_score(*given)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AdditiveScore(2, 3, 0), "d_attn is 0; expected at least 1"),
+        (lambda: AdditiveScore(2, -3, 5), "d_key is -3; expected at least 1"),
+        (lambda: GeneralScore(2.0, 3), "d_query is 2.0; expected a whole number"),
+        (lambda: ConcatScore(2, 3, 0), "d_attn is 0; expected at least 1"),
+        (lambda: ReducedRankScore(2, 3, 0), "rank is 0; expected at least 1"),
+        (lambda: LocationScore(2, 0), "max_len is 0; expected at least 1"),
+    ],
+)
+def test_sizes_of_nothing_are_refused(make, message, unchecked):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 @pytest.mark.parametrize("sizes", [(1, 19, 19), (19, 1, 19), (19, 19, 1), (19, 17, 19)], ids=str)

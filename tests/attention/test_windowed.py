@@ -89,6 +89,10 @@ def test_torch_compile_takes_it_whole(compile_whole):
     ("call", "error", "said"),
     [
         (lambda: window_mask(4, -1), ValueError, "window is -1; expected at least 0"),
+        (lambda: window_mask(2.5, 1), ValueError, "size is 2.5; expected a whole number"),
+        (lambda: strided_mask(-2, 1), ValueError, "size is -2; expected at least 0"),
+        (lambda: block_mask(4.5, 2), ValueError, "size is 4.5; expected a whole number"),
+        (lambda: global_mask(4.0, [1]), ValueError, "size is 4.0; expected a whole number"),
         (lambda: strided_mask(4, 0), ValueError, "stride is 0; expected at least 1"),
         (lambda: block_mask(4, 0), ValueError, "block is 0; expected at least 1"),
         (lambda: global_mask(4, [4]), IndexError, r"\[4\]; expected numbers from 0 to 3"),

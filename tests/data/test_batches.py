@@ -59,6 +59,7 @@ def test_a_run_can_be_taken_up_at_any_batch(lengths, tokens, start):
     batches = Batches(examples_of(lengths), tokens=tokens, seed=3)
     whole = [batch.rows for batch in batches.epoch(2)]
     again = Batches(examples_of(lengths), tokens=tokens, seed=3)
+    start = min(start, len(again))
     assert [batch.rows for batch in again.epoch(2, start)] == whole[start:]
 
 
@@ -124,3 +125,19 @@ def test_moving_a_batch_keeps_everything():
 def test_no_examples_or_no_tokens_are_refused(examples, tokens, message, unchecked):
     with pytest.raises(ValueError, match=message):
         Batches(examples, tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda b: b.take(0), TypeError, "rows are 0; expected a list of numbers of examples"),
+        (lambda b: b.take([-1]), ValueError, "a row is -1; expected at least 0"),
+        (lambda b: b.take([0, 3]), ValueError, "a row is 3; expected below 3"),
+        (lambda b: b.take([0.0]), ValueError, "a row is 0.0; expected a whole number"),
+        (lambda b: b.epoch(0, 2), ValueError, "start is 2; expected at most 1, all the batches"),
+        (lambda b: b.epoch(0, -1), ValueError, "start is -1; expected at least 0"),
+    ],
+)
+def test_rows_and_batches_that_are_not_there_are_refused(call, error, said, unchecked):
+    with pytest.raises(error, match=said):
+        call(Batches(examples_of([(2, 3)] * 3)))

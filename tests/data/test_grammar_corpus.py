@@ -131,6 +131,12 @@ def test_impossible_lengths_are_refused(bounds) -> None:
         generate(1, min_len=bounds[0], max_len=bounds[1])
 
 
+@pytest.mark.parametrize("n", [-1, 2.5])
+def test_an_impossible_number_of_pairs_is_refused(n) -> None:
+    with pytest.raises(ValueError, match=f"the number of pairs is {n}; expected"):
+        generate(n)
+
+
 def test_too_little_training_is_refused() -> None:
     with pytest.raises(ValueError, match="train on more"):
         splits(train=2, valid=5, test=5)

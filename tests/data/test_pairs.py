@@ -122,6 +122,9 @@ def test_what_is_held_out_is_never_trained_on():
     assert hold_out(pairs, 7, 10, seed=1) != (train, valid, test)
     with pytest.raises(CorpusError, match="60 pairs; expected more than the 60"):
         hold_out(pairs, 60)
+    for size, message in ((0.1, "is 0.1; expected a whole number"), (-1, "is -1; expected at")):
+        with pytest.raises(ValueError, match=f"the size of a held-out part {message}"):
+            hold_out(pairs, size)
 
 
 def table(folder, name, n, start=0):

@@ -142,6 +142,39 @@ def test_what_makes_no_sense_is_refused():
         Vocabularies.from_dict({"source": {"kind": "letters"}, "target": None})
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda words: words.encode_all("the cat"), "texts is one string, 'the cat'; expected a"),
+        (
+            lambda words: words.encode("the cat", "dog"),
+            "more is one string, 'dog'; expected a list",
+        ),
+        (lambda words: words.tokens([4], "dog"), "more is one string"),
+        (lambda words: Words("cat", "en"), "words is one string, 'cat'; expected a list of words"),
+        (
+            lambda words: Words.learn("the cat", "en"),
+            "texts is one string, 'the cat'; expected many",
+        ),
+        (lambda words: Subwords.learn("the cat", 300), "texts is one string, 'the cat'"),
+        (lambda words: Subwords("cat", []), "pieces is one string, 'cat'"),
+        (
+            lambda words: join("the cat", "en"),
+            "tokens is one string, 'the cat'; expected a list of",
+        ),
+        (lambda words: detokenize("the cat", "en"), "tokens is one string"),
+    ],
+)
+def test_one_string_where_several_are_due_is_refused(call, said, unchecked):
+    with pytest.raises(TypeError, match=said):
+        call(Words.learn(["the cat"], "en"))
+
+
+def test_one_string_is_no_list_of_texts_for_subwords(subwords):
+    with pytest.raises(TypeError, match="texts is one string"):
+        subwords.encode_all("the cat")
+
+
 def as_promised(text):
     return " ".join(text.lower().replace("’", "'").split())
 

@@ -75,6 +75,21 @@ def test_without_a_mask_all_positions_count():
     )
 
 
+def test_a_mask_of_sentences_is_read_as_one_whatever_the_width_of_the_beam():
+    seen = torch.tensor([[[1.0, 0.1], [1.0, 0.1]], [[1.0, 0.1], [1.0, 0.1]]])
+    mask = torch.tensor([[True, True], [True, False]])
+    expected = math.log(0.1) * torch.tensor([[1.0, 1.0], [0.0, 0.0]])
+    torch.testing.assert_close(coverage_penalty(seen, 1.0, mask), expected)
+    torch.testing.assert_close(coverage_penalty(seen, 1.0, mask[:, None].expand_as(seen)), expected)
+
+
+def test_a_mask_that_does_not_fit_the_coverage_is_refused(unchecked):
+    with pytest.raises(TypeError, match=r"expected torch\.bool with True = may be attended"):
+        coverage_penalty(torch.ones(3), 1.0, torch.ones(3))
+    with pytest.raises(ValueError, match=r"mask has shape \(3, 1\); expected \(batch, keys\)"):
+        coverage_penalty(torch.ones(3, 2), 1.0, torch.ones(3, 1).bool())
+
+
 def test_a_negative_length_penalty_is_refused():
     with pytest.raises(ValueError, match=r"length_penalty is -1.0; expected 0 or more"):
         length_penalty(torch.tensor([3]), -1.0)

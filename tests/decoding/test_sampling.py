@@ -147,3 +147,9 @@ def test_the_nucleus_is_taken_among_the_top_k():
 def test_impossible_options_are_refused(options, message, unchecked):
     with pytest.raises(ValueError, match=message):
         sample(TableModel(), *sources(1, 2), **options)
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 3, 5)])
+def test_logits_of_several_steps_are_not_truncated(shape, unchecked):
+    with pytest.raises(ValueError, match=r"expected \(batch, vocabulary\), of one step"):
+        truncate(torch.zeros(shape), top_k=2)

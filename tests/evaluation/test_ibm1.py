@@ -94,6 +94,15 @@ def test_what_cannot_be_trained_or_judged_is_refused(corpus, monkeypatch):
         ibm1_error_rates(train, [test[0], TextPair("a cat", "un chat")])
     with pytest.raises(ValueError, match="0 of 0 test pairs"):
         ibm1_error_rates(train, [])
+    for options, message in (
+        ({"languages": "en"}, "languages are 'en'; expected two, of source and target"),
+        ({"iterations": 0}, "iterations is 0; expected at least 1"),
+        ({"iterations": 1.5}, "iterations is 1.5; expected a whole number"),
+        ({"most": 0}, "most is 0; expected at least 1"),
+        ({"most": -1}, "most is -1; expected at least 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ibm1_error_rates(train, test, **options)
     monkeypatch.setitem(__import__("sys").modules, "nltk.translate", None)
     with pytest.raises(ImportError, match=r'IBM Model 1 needs nltk: pip install "seqattn\[nmt\]"'):
         ibm1_links(train, test)

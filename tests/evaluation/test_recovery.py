@@ -97,6 +97,8 @@ def test_a_tree_of_nothing_is_refused(toy):
         beam_tree(toy, " ")
     with pytest.raises(ValueError, match="widest is 0; expected at least 1"):
         beam_tree(toy, "a cat", widest=0)
+    with pytest.raises(ValueError, match="max_len is 0; expected at least 1"):
+        beam_tree(toy, "a cat", max_len=0)
 
 
 def test_a_tree_leaves_a_model_in_training_as_it_was(toy):

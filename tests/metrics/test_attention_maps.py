@@ -128,10 +128,12 @@ def test_merging_sums_columns_and_averages_rows(target, source):
             r"expected has shape \(3, 5\); one number, or \(batch, keys\) = \(3, 7\) would fit",
         ),
         (lambda: coverage_report(maps(), TARGET, TARGET), "source_mask has shape"),
+        (lambda: coverage_report(maps(), TARGET.int()), "target_mask has dtype torch.int32"),
+        (lambda: coverage_report(maps(), None, SOURCE.int()), "source_mask has dtype torch.int32"),
         (lambda: merge_pieces(torch.rand(2, 3), [0], [0, 1, 2]), "1 numbers for 2 pieces"),
         (lambda: merge_pieces(torch.rand(2, 3), [0, 2], [0, 1, 2]), "without gaps"),
     ],
 )
 def test_errors_name_what_was_wrong(call, said, unchecked):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(TypeError if "dtype" in said else ValueError, match=said):
         call()

@@ -311,6 +311,16 @@ def test_pattern_scores_are_means_over_the_rows_that_can_follow(causal, rubbish)
 def test_patterns_are_refused_where_maps_are_not_square_or_lengths_do_not_fit():
     with pytest.raises(ValueError, match="square"):
         pattern_scores(torch.ones(1, 2, 3), torch.tensor([3]))
-    for lengths in ([3, 3], [4], [0]):
+    for lengths in ([4], [0]):
         with pytest.raises(ValueError, match="each from 1 to 3"):
             pattern_scores(torch.ones(1, 2, 3, 3), torch.tensor(lengths))
+    with pytest.raises(
+        ValueError, match=r"lengths have shape \(2,\); expected \(batch,\) = \(1,\)"
+    ):
+        pattern_scores(torch.ones(1, 2, 3, 3), torch.tensor([3, 3]))
+
+
+def test_links_are_read_from_a_map_for_each_sentence(unchecked):
+    for shape in ((3, 3), (1, 2, 3, 3)):
+        with pytest.raises(ValueError, match=r"expected \(batch, queries, keys\)"):
+            hard_alignment(torch.ones(shape))

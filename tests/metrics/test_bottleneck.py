@@ -58,3 +58,27 @@ def test_the_counting_bound_is_the_last_length_that_fits():
 def test_a_vocabulary_of_one_word_has_no_bound():
     with pytest.raises(ValueError, match="vocabulary is 1"):
         longest_countable(512, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (
+            lambda e, r: superpose(torch.tensor([0]), e, r),
+            ValueError,
+            r"tokens has shape \(1,\); expected \(2,\) to fit signs of shape \(2, 5\)",
+        ),
+        (lambda e, r: superpose(torch.tensor([0, 1]), e, r[:, :1]), ValueError, "signs have shape"),
+        (lambda e, r: superpose(torch.tensor([0, 1]), e, r[0]), ValueError, "signs have shape"),
+        (
+            lambda e, r: superpose(torch.tensor([True, False]), e, r),
+            TypeError,
+            "tokens have dtype torch.bool; expected whole numbers",
+        ),
+        (lambda e, r: unpack(torch.ones(1), e, r), ValueError, r"vector has shape \(1,\)"),
+        (lambda e, r: unpack(torch.ones(5), e, r[:, :1]), ValueError, "signs have shape"),
+    ],
+)
+def test_shapes_that_would_broadcast_are_refused(call, error, said, unchecked):
+    with pytest.raises(error, match=said):
+        call(torch.randn(7, 5), torch.ones(2, 5))

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import sacrebleu
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from seqattn.metrics import (
     corpus_bleu,
     corpus_chrf,
     roc_area,
+    symmetrize,
     tokenized_bleu,
 )
 from tests import oracles
@@ -89,6 +91,26 @@ def test_corpora_of_different_length_are_refused(measure):
         measure([set()] * 2, [set()], [set()] * 3)
 
 
+@pytest.mark.parametrize(
+    ("links", "came"),
+    [
+        ([(0, 0), (1, 1)], "a link is 0"),
+        (["0-0 1-1"], "a link is '0'"),
+        ([torch.tensor([[0, 0]])], r"a link is tensor\(\[0, 0\]\)"),
+        ([{(torch.tensor(0), torch.tensor(0))}], "a link is "),
+        ([[(0, 0, 1)]], r"a link is \(0, 0, 1\)"),
+        ([[(0, 0.5)]], r"a link is \(0, 0.5\)"),
+    ],
+    ids=["one sentence", "Pharaoh", "tensor", "of tensors", "three numbers", "no whole number"],
+)
+@pytest.mark.parametrize("measure", [alignment_error_rate, alignment_precision_recall])
+def test_what_are_no_links_is_refused(measure, links, came, unchecked):
+    with pytest.raises(TypeError, match=rf"{came}.*; expected a pair \(source, target\) of whole"):
+        measure(links, links, links)
+    with pytest.raises(TypeError, match=f"{came}"):
+        symmetrize(links[0], links[0])
+
+
 HYPOTHESES = ["The cat sat on the mat .", "a dog runs quickly", "it is RAINING today, again"]
 REFERENCES = ["The cat is on the mat .", "A dog is running quickly", "it is raining again today"]
 
@@ -141,6 +163,8 @@ def test_several_references_per_sentence(metric):
         ("a b", ["a b"], TypeError, "got one string; expected a sequence with one string per"),
         (["a b"], "a b", TypeError, "got one string"),
         (["a", "b"], [["a"], ["b", "c"]], ValueError, "same number of references .* 1 to 2"),
+        ([["a", "b"]], ["a b"], TypeError, r"a text is \['a', 'b'\]; expected a string"),
+        (["a b"], [[["a", "b"]]], TypeError, r"a text is \['a', 'b'\]; expected a string"),
     ],
 )
 def test_corpora_that_do_not_match_are_refused(metric, hypotheses, references, error, message):
@@ -171,6 +195,8 @@ def test_the_roc_area_counts_pairs_and_ties_by_half(cases):
 def test_the_roc_area_refuses_what_it_cannot_rank():
     with pytest.raises(ValueError, match="1 scores are NaN"):
         roc_area([math.nan, 1.0], [True, False])
+    with pytest.raises(ValueError, match="1 flags are NaN"):
+        roc_area([0.0, 1.0], [math.nan, 0.0])
     with pytest.raises(ValueError, match=r"shape \(2,\) and positive \(1,\)"):
         roc_area([0.0, 1.0], [True])
 

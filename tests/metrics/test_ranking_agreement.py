@@ -32,6 +32,8 @@ def test_tau_with_and_without_ties(values):
     assert math.isnan(kendall_tau([1, 1], [1, 2]))
     with pytest.raises(ValueError, match=re.escape("shapes (2,) and (3,)")):
         kendall_tau([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="1 numbers are NaN; expected a number for each case"):
+        kendall_tau([math.nan, 1, 2], [1, 2, 3])
 
 
 def test_divergence_by_loops_and_its_gradient_at_zero():

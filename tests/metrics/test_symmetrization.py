@@ -137,3 +137,10 @@ def test_sentence_ends_have_no_links():
     assert alignment_links(weights, "union") == {(0, 1), (1, 0)}
     assert alignment_links(weights, "union", 0.2) == {(0, 0), (1, 0), (0, 1)}
     assert alignment_links(weights, threshold=0.2) == {(0, 0), (1, 0), (0, 1)}
+
+
+def test_a_map_of_several_sentences_is_refused(unchecked):
+    with pytest.raises(
+        ValueError, match=r"weights have shape \(1, 3, 3\); expected \(target tokens"
+    ):
+        alignment_links(torch.eye(3)[None])

@@ -64,3 +64,7 @@ def test_refused():
         SentenceClassifier(11, encoder="lstm")
     with pytest.raises(ValueError, match="d is 5; expected an even number"):
         SentenceClassifier(11, d=5)
+    with pytest.raises(ValueError, match="d is 0; expected at least 1"):
+        SentenceClassifier(11, d=0)
+    with pytest.raises(ValueError, match="classes is 0; expected at least 1"):
+        SentenceClassifier(11, classes=0)

@@ -93,3 +93,37 @@ def test_unknown_words_get_ids_of_their_own_in_each_sentence():
 def test_an_extended_vocabulary_is_not_smaller(unchecked):
     with pytest.raises(ValueError, match="size is 6; expected at least 7"):
         mix_copy(*inputs(), 6)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"logits": (7,)}, r"logits have shape \(7,\); expected \(batch, \[steps,\] vocabulary\)"),
+        ({"weights": (3, 5)}, r"weights have shape \(3, 5\); expected \(batch, \[steps,\] keys\)"),
+        ({"weights": (1, 2, 5)}, r"rows as the logits have them, \(3, 2\)"),
+        ({"gate": (3, 1)}, r"gate has shape \(3, 1\); expected \(3, 2\)"),
+        ({"gate": (3, 2, 1)}, r"gate has shape \(3, 2, 1\)"),
+        ({"source": (1, 5)}, r"source has shape \(1, 5\); expected \(batch, keys\) = \(3, 5\)"),
+        ({"source": (3, 4)}, r"source has shape \(3, 4\)"),
+    ],
+    ids=str,
+)
+def test_rows_that_do_not_fit_each_other_are_refused(changed, said, unchecked):
+    shapes = {"logits": (3, 2, 7), "weights": (3, 2, 5), "gate": (3, 2), "source": (3, 5)}
+    given = {name: torch.ones(shape) for name, shape in {**shapes, **changed}.items()}
+    with pytest.raises(ValueError, match=said):
+        mix_copy(**given | {"source": given["source"].long()})
+
+
+@pytest.mark.parametrize(
+    ("sentences", "known", "error", "said"),
+    [
+        ("see Ada", {"see": 0}, TypeError, "a sentence is one string, 'see Ada'; expected a list"),
+        (["see Ada"], {"see": 0}, TypeError, "a sentence is one string, 'see Ada'"),
+        ([["see", "Ada"]], {0: "see"}, ValueError, "dict from each word to its id, without gaps"),
+        ([["see", "Ada"]], {"see": 1}, ValueError, "ids of the 1 known words are not 0 to 0"),
+    ],
+)
+def test_a_vocabulary_that_is_none_is_not_extended(sentences, known, error, said, unchecked):
+    with pytest.raises(error, match=said):
+        extend_vocabulary(sentences, known)

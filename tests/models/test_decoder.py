@@ -191,6 +191,7 @@ def test_keys_are_projected_once_for_a_whole_sentence(family):
         ({"style": "Luong"}, "style is 'Luong'; expected 'bahdanau' or 'luong'"),
         ({"cell": "rnn"}, "cell is 'rnn'; expected 'gru' or 'lstm'"),
         ({"readout": "softmax"}, "readout is 'softmax'; expected 'linear', 'tanh' or 'maxout'"),
+        ({"d_readout": 0}, "d_readout is 0; expected at least 1"),
     ],
 )
 def test_unknown_options_are_refused(options, message, unchecked):

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from seqattn import padding_mask
-from seqattn.models import Encoder, ModelConfig, build_model
+from seqattn.decoding import beam_search
+from seqattn.models import Encoder, ModelConfig, SentenceClassifier, build_model
 from tests.hostile import every_rubbish, spoil_embeddings, surround
 from tests.models import oracles
 
@@ -148,6 +149,29 @@ def test_impossible_lengths_are_refused(lengths, message):
     for encode in (Encoder(VOCAB, D_EMBED, D), transformer.begin):
         with pytest.raises(ValueError, match=message):
             encode(a_batch(), torch.tensor(lengths))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "error", "message"),
+    [
+        (torch.tensor([4]), ValueError, r"lengths have shape \(1,\); expected \(batch,\) = \(3,\)"),
+        (torch.tensor([4, 3, 2, 1]), ValueError, r"lengths have shape \(4,\)"),
+        (torch.tensor([[4, 3, 2]]), ValueError, r"lengths have shape \(1, 3\)"),
+        (torch.tensor([3.2, 3.0, 2.0]), TypeError, "lengths have dtype torch.float32; expected"),
+        (torch.tensor([True, True, True]), TypeError, "lengths have dtype torch.bool"),
+        ([4, 3, 2], TypeError, "lengths have type list; expected a tensor of whole numbers"),
+    ],
+    ids=str,
+)
+def test_what_is_not_a_length_for_each_sentence_is_refused(lengths, error, message, unchecked):
+    names = ("transformer", "luong")
+    models = [build_model(ModelConfig(name, d_hidden=8), VOCAB, VOCAB) for name in names]
+    ways = [Encoder(VOCAB, D_EMBED, D), *(model.begin for model in models)]
+    ways += [SentenceClassifier(VOCAB, d=4, encoder=kind) for kind in ("gru", "words")]
+    ways.append(lambda *given: beam_search(models[1], *given, max_len=3))
+    for read in ways:
+        with pytest.raises(error, match=message):
+            read(a_batch(), lengths)
 
 
 def test_an_unknown_cell_is_refused(unchecked):

@@ -74,6 +74,9 @@ def test_impossible_readouts_are_refused():
         make_readout("deep", D_HIDDEN, D_CONTEXT, D_EMBED)
     with pytest.raises(ValueError, match="d_readout=3 does not suit readout='linear'"):
         make_readout("linear", D_HIDDEN, D_CONTEXT, D_EMBED, 3)
+    for name in ("tanh", "maxout"):
+        with pytest.raises(ValueError, match="d_readout is 0; expected at least 1"):
+            make_readout(name, D_HIDDEN, D_CONTEXT, D_EMBED, 0)
 
 
 def test_the_bridge_squashes_states_and_leaves_cells_unbounded():

@@ -129,8 +129,9 @@ def test_scheduled_sampling_may_draw_once_for_a_step_of_the_batch():
 
 def test_another_unit_to_draw_for_is_refused(unchecked):
     model = build_model(ModelConfig("luong", D_EMBED, D_HIDDEN), SOURCE_VOCAB, TARGET_VOCAB)
-    with pytest.raises(ValueError, match="draw_per is 'batch'; expected 'token' or 'step'"):
-        model(*batch(), teacher_forcing=0.5, draw_per="batch")
+    for options in ({"teacher_forcing": 0.5}, {}):  # also where there is nothing to draw
+        with pytest.raises(ValueError, match="draw_per is 'batch'; expected 'token' or 'step'"):
+            model(*batch(), draw_per="batch", **options)
 
 
 @every_order

@@ -203,6 +203,9 @@ def test_it_learns_to_turn_a_sentence_round(unchecked):
             "2 heads of d_model=10 have 5 features each; rotary positions expect an even number",
         ),
         ({"heads": 4}, "4 heads cannot share d_model=10"),
+        ({"layers": 0}, "layers is 0; expected at least 1"),
+        ({"layers": -1}, "layers is -1; expected at least 1"),
+        ({"d_feedforward": 0}, "d_feedforward is 0; expected at least 1"),
     ],
 )
 def test_unknown_options_are_refused(options, said, unchecked):

@@ -130,6 +130,11 @@ def test_a_mask_that_does_not_fit_is_refused(weights):
         plot_attention(weights, SOURCE, TARGET, mask=torch.ones(3).bool())
 
 
+def test_a_mask_that_is_not_boolean_is_refused(weights, unchecked):
+    with pytest.raises(TypeError, match=r"mask has dtype torch\.int64; expected"):
+        plot_attention(weights, SOURCE, TARGET, mask=torch.ones(3, 5, dtype=torch.long))
+
+
 def test_numbers_are_printed_only_where_they_are_legible(weights):
     assert len(plot_attention(weights, SOURCE, TARGET).texts) == 15
     assert not plot_attention(weights, SOURCE, TARGET, annotate=False).texts

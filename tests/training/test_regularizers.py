@@ -122,6 +122,8 @@ def test_gradcheck():
 def test_a_mask_of_another_shape_is_refused(penalty, unchecked):
     with pytest.raises(ValueError, match="one flag per sentence and token"):
         penalty(maps(), torch.ones(B, T + 1).bool())
+    with pytest.raises(TypeError, match=r"mask has dtype torch\.int32; expected"):
+        penalty(maps(), torch.ones(B, T).int())
 
 
 def test_coverage_is_wanted_once_unless_told_otherwise():

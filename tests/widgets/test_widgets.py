@@ -41,6 +41,15 @@ def test_a_figure_that_has_not_run_says_so_in_a_sentence(make):
 
 
 @every_figure
+def test_a_misspelt_option_is_refused(make, monkeypatch):
+    build = widgets.LiveFigure.__init__
+    handed_on = lambda self, **options: build(self, captoin="Move it.", **options)
+    monkeypatch.setattr(widgets.LiveFigure, "__init__", handed_on)
+    with pytest.raises(TypeError, match="takes no option 'captoin'; did you mean caption"):
+        make()
+
+
+@every_figure
 def test_numbers_are_plain_and_the_same_each_time(make):
     agrees(make().numbers(), make().numbers())
     assert "nan" not in str(make().numbers()).lower()

@@ -27,6 +27,7 @@ from seqattn.data.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, NUMERALS, VER
 from seqattn.data.grammar.noun_phrases import DETERMINERS, NP, PRONOUNS
 from seqattn.data.grammar.phrases import Phrase, links
 from seqattn.data.grammar.sampling.sentences import sentence, sentence_of
+from seqattn.settings import check_whole
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -242,7 +243,8 @@ def generate(
     Raises
     ------
     ValueError
-        If the bounds make no sense, or the grammar has too few sentences between them.
+        If the bounds make no sense, the number is negative or no whole one, or the grammar has too
+        few sentences between them.
 
     Examples
     --------
@@ -395,6 +397,7 @@ def _different(
 def _take(
     n: int, pairs: Iterator[Pair | None], fits: Callable[[Pair], bool] = lambda _: True
 ) -> list[Pair]:
+    check_whole("the number of pairs", n, least=0)
     taken: list[Pair] = []
     in_vain = 0
     while len(taken) < n:
