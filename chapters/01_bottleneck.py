@@ -90,7 +90,7 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # words, mistakes included.
 #
 # The *loss* is the mean of $-\log p$ over the reference's words, where $p$ is the probability that the
-# decoder gave to the word. It is small if the decoder found them probable. The gradient of the loss travels back along the arrows, down to the encoder, and each weight
+# decoder gave to the word. The loss is small if the decoder found these words probable. The gradient of the loss travels back along the arrows, down to the encoder, and each weight
 # takes a small step against its gradient.
 #
 # Two trainings that differ only in their random numbers (the starting weights, the order of batches) end
@@ -102,9 +102,9 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 #
 # Two such networks learned from the same sentence pairs, none longer than twenty words, with the
 # same number of updates. The sentences are artificial: a small *grammar*, a set of rules with about a
-# thousand English words, writes each of them together with its French translation. So there is as much to
-# learn from as one likes, and every mistake can be found. One hands its decoder the single vector $c$. The other lets the decoder
-# look back at every state: it has *attention*. Then both translated new sentences of up to forty
+# thousand English words, writes each of them together with its French translation. So there is no end of
+# sentences to learn from, and every mistake can be found. One of the two networks hands its decoder the single vector $c$. The
+# other lets its decoder look back at every state: it has *attention*. Then both translated new sentences of up to forty
 # words (punctuation marks and *’s* count as words), greedily.
 #
 # The curves show **BLEU**, which runs from 0 to 100. BLEU is a *precision*: of the words a translation
@@ -172,7 +172,7 @@ FixedVersusDynamic(**figure, index=-1)
 # The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and gave
 # $c$ to the decoder once, as its initial state. {cite:t}`cho2014rnn` passed it through one more layer and
 # fed it to every step, as in the figure. {cite:t}`kalchbrenner2013` came first, with a convolutional
-# encoder. In all three $c$ takes one form for the whole sentence; in the two with a recurrent encoder it also has the
+# encoder. In the two with a recurrent encoder $c$ has the
 # same size, whether the sentence has three words or sixty.
 
 # %% [markdown]
@@ -701,9 +701,9 @@ for name in ("PyTorch's default", "as in this book"):
 #   vector $c$.
 # - Counting bits does not forbid that: a vector *can* hold sentences of the length at which real systems
 #   fail. A simple code for them degrades smoothly.
-# - How far a gradient reaches back through an untrained GRU depends on how its gates start. Beside the last word, the
-#   first of thirty counts less than a millionth with PyTorch's start, a few hundredths with a bias of 2, and almost
-#   as much with a bias of 8.
+# - How far a gradient reaches back through an untrained GRU depends on how its gates start. Beside the last word, which
+#   counts 1, the first of thirty counts about a millionth with PyTorch's start, a few hundredths with a bias of 2, and nearly 1
+#   with a bias of 8.
 # - Any fixed vector is the same for every target step.
 # - A weighted sum of all states puts every state one step away, at the price of keeping $T_s\,d$
 #   numbers and computing $T_s\,T_t$ scores.

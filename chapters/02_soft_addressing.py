@@ -77,7 +77,7 @@ SoftLookup()
 #
 # </details>
 #
-# One formula with four steps does all that this figure shows, which needs three of them. The rest of the
+# One formula with four steps does all that this figure shows. (The figure needs only three of them.) The rest of the
 # chapter builds it.
 
 # %% [markdown]
@@ -128,8 +128,8 @@ plt.show()
 # %% [markdown]
 # ### Where are the three in a translator?
 #
-# The words *query*, *key* and *value* were in use before the Transformer {cite:p}`miller2016`, which made
-# them standard in 2017. (The Transformer is a translator with attention in place of recurrence; a later chapter builds it.) The roles are older than the words. The matrices in the table are learned:
+# The words *query*, *key* and *value* were in use {cite:p}`miller2016` before the Transformer made them
+# standard in 2017. (The Transformer is a translator with attention in place of recurrence; a later chapter builds it.) The roles are older than the words. The matrices in the table are learned:
 #
 # | role | asks or tells | in {cite:t}`bahdanau2015` | in {cite:t}`vaswani2017` |
 # |---|---|---|---|
@@ -656,7 +656,7 @@ ResultTable(heads, rows, "Which ways give the right weights, by the score of the
 
 # %% [markdown]
 # With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. Only a mask that
-# *replaces* the scores of the right keys, before the softmax and by $-\infty$, is right for all.
+# *replaces* the scores of the pads, as keys and in every row, by $-\infty$ before the softmax is right for all.
 #
 # There is one thing that no mask on scores can do: a weight of 0 does not protect against a NaN in a
 # *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be

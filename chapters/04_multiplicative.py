@@ -312,7 +312,7 @@ for name, score, sizes in tasks:
 # </details>
 
 # %% [markdown]
-# So the dot product cannot tell “first $a$, then $b$” from “first $b$, then $a$”, and more weights do not help as long as the matrix is symmetric. A Transformer's two matrices, for queries and for keys, provide it.
+# So the dot product cannot tell “first $a$, then $b$” from “first $b$, then $a$”, and more weights do not help as long as the matrix is symmetric. A Transformer's two matrices, for queries and for keys, can tell them apart.
 #
 # ## Concat, and one table for all
 #

@@ -176,8 +176,8 @@ for d in (4, 64, 1024):
 # $$ \mathrm{Var}(u^\top w) = \frac1d $$ (eq-unit-variance)
 #
 # The product *shrinks*, with a standard deviation of $1/\sqrt d$. To bring it back to 1 you have to
-# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator? Their *spread* will be the root mean square of a query's
-# products about the mean of its row, since that is all that the softmax sees.
+# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator? The *spread* of their products is the root mean square of a
+# query's products about the mean of its row, since nothing else reaches the softmax.
 #
 # ```{predict} gru-scale
 # ```
@@ -289,7 +289,7 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #
 # </details>
 #
-# In this task the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. In a translator it does not read them directly. On this task the factor does not decide *whether* attention learns but **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with matrices smaller by $\sqrt 8$ each and a rate lower by 8. So a comparison at one rate for all compares the rates as well.
+# In this task the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. In a translator it does not read them directly. On this task the factor does not decide *whether* attention learns but **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with each of the two matrices divided by $\sqrt 8$ and the rate divided by 8. So a comparison at one rate for all compares the rates as well.
 
 # %% [markdown]
 # ## All queries at once
@@ -497,7 +497,7 @@ plt.show()
 # %% [markdown]
 # A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
 # dimensions would have been enough, but nothing asked training for two. **Trained thin and cut
-# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place. Only in the third caption, where it leaves all, is that clearly more than random scores keep. (These maps are of one model;
+# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place. Only in the third caption, where all rows stay, are these clearly more than random scores keep. (These maps are of one model;
 # *{{ first["source"] }}* became *{{ first["text"] }}*)
 #
 # What becomes of the translations? A general score with a matrix of 64 × 64 was trained on the toy
@@ -877,8 +877,8 @@ assert torch.equal(one, other)  # another sentence, the same scores
 # <details><summary>Could the model not learn the factor by itself?</summary>
 #
 # If there are matrices before the product, yes: with $U$ larger by a factor, every score is larger by that
-# factor. The factor then changes where training starts and how large its steps are, but not
-# what can be expressed. Without matrices it depends on how large the states can get.
+# factor. A fixed factor in the score then changes only where training starts and how large its steps are, not
+# what can be expressed. Without matrices, what can be expressed depends on how large the states can get.
 #
 # </details>
 #

@@ -488,7 +488,7 @@ for i, pair in enumerate(FIVE):
 # - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout, by its formula (it was not trained here).
 
 # %% [markdown]
-# So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the table compares readouts and starts, however many seeds it has. `fit(guess=True)` sets that bias; the package's trainer does so by default. All translators behind the
+# So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the table compares readouts and starts, however many seeds it has. `fit(guess=True)` starts the output's bias at the log frequencies; the package's trainer does so by default. All translators behind the
 # cards of later chapters started that way. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller
 # steps, or many more of them, may help as well.)
 

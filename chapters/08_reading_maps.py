@@ -199,7 +199,7 @@ experiment_card(stored["card"])
 # ## Measured: four yardsticks and a shift
 #
 # Is an AER of 0.11 good? A rate needs company. Here are the maps of 1,000 test pairs, read in several ways.
-# Beside them stand rules that look at no map: a word drawn by lot; the diagonal; IBM Model 1,
+# Beside them stand rules that look at no map: a word drawn by lot; the diagonal; and IBM Model 1,
 # the word counter that [the capstone](19_judge.ipynb) explains, after five rounds over the training pairs. The last line is no rule but a limit: the lowest rate that one link
 # for each target word can reach. *Grow-diag* is read as the package's `evaluate` reads it: a row also links what is above
 # 0.25. An interval holds for other *sentences* like these: it comes from drawing the sentences again, with

@@ -375,7 +375,7 @@ plt.show()
 #
 # Here are three tasks on letters. Each writes them in a code; what differs is the order.
 # *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal drifts, far more than in French: with 10 letters local-m sees nothing in the last 7 of 20 steps. Three models differ in their attention; the window has $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
-# with drift, it is the highest that was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right only at its own place. If a model writes one letter too many, all later ones stand one place off; if it stops early, the missing letters count as wrong. (How often either happens was not counted, but it can bring a model below a guess.) Two rules need no model: a letter drawn by lot, and the code of the source letter
+# with drift, it is the highest that was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right only at its own place. If a model writes one letter too many, all later ones stand one place off; if it stops early, the missing letters count as wrong. (How often either happens was not counted; both can bring a model below a guess.) Two rules need no model: a letter drawn by lot, and the code of the source letter
 # at $t$. The last row of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences
@@ -533,7 +533,7 @@ plt.show()
 # **Memory, counted.** At 2,048 words *full* and *mask* hold {{ f"{COUNTS['2048'][0]:,}" }} scores,
 # *gathered* {{ f"{2048 * 33:,}" }}. But a gather by index would copy each key and each value 33 times, with 32
 # numbers each: {{ f"{2048 * 33 * 64:,}" }} numbers, more than the scores that it saved. The program timed here, on one
-# sentence, copies nothing: its windows are overlapping *views* of the same memory. Other fast programs compute block by block.
+# sentence, copies each key and value once, to pad the ends: its windows are overlapping *views* of that memory. Other fast programs compute block by block.
 #
 # </details>
 

@@ -127,7 +127,7 @@ assert weights.argmax(-1).tolist() == [0, 1, 2]
 # tanh, so that its effect can depend on the word and the question. Outside, equal coverage would change every
 # score by the same amount. The projected keys $W_k h_i$ can still be computed once and kept. But the steps must
 # be taken one after the other, even in a decoder whose states are all known beforehand, because each needs the weights of
-# those before. (See et al. ask with $s_t$; in Bahdanau's order it is $s_{t-1}$. Their bias inside the tanh is left out here.)
+# those before. (See et al. ask with $s_t$; Bahdanau's order asks with $s_{t-1}$. The bias that See et al. have inside the tanh is left out here.)
 #
 # {cite:t}`tu2016` have a richer memory: a coverage *vector* for each word, updated by a small recurrent
 # network, or a *fertility*, the number of target words that a source word is expected to need.
@@ -219,7 +219,7 @@ for name, seen in coverages.items():
 # | score | *feels* how much each word was looked at {eq}`eq-feels-coverage` | `attention="coverage"` |
 # | loss | makes a second look *cost* {eq}`eq-looks-again` | `coverage_loss` |
 # | another loss | wants the total of each word near 1 {eq}`eq-look-at-each-word` | `doubly_stochastic_penalty` |
-# | beam search | prefers translations that gave every word a total of 1 {eq}`eq-coverage-in-search` | `coverage_penalty` |
+# | beam search | prefers translations that gave every word a total of at least 1 {eq}`eq-coverage-in-search` | `coverage_penalty` |
 #
 # The first changes the model. The second and third change its training. The fourth changes neither: it
 # chooses among the translations of a finished model. Some words need two target words, as *not* needs *ne*

@@ -142,7 +142,7 @@ print(
 #    &= P\, A X W^V = P\, \mathrm{self}(X) \end{aligned} $$ (eq-equivariance)
 #
 # **The outputs move with their words, and nothing else happens.** The mean of all outputs does not change at
-# all. A causal mask, which comes next, belongs to places and stays where it is, so with it the proof fails. A layer of self-attention followed by a mean sees a *bag of words*: how often each word occurs, but not
+# all. A causal mask, which comes next, belongs to places and stays where it is, so with it the proof fails. Without such a mask, a layer of self-attention followed by a mean sees a *bag of words*: how often each word occurs, but not
 # in which order.
 
 # %%
@@ -256,8 +256,8 @@ class Reader(nn.Module):
 
 # %% [markdown]
 # The mean leaves out the pads: they are neither added nor counted. Beside the trained readers stands *naive
-# Bayes*, which only counts: for each word of a sentence it asks how much more often the word stands in good
-# reviews than in bad ones, and multiplies these ratios. All readers below were trained on 3,000
+# Bayes*, which only counts: for each word of a sentence it asks how much more often the word stands in sentences
+# labelled *good* than in those labelled *bad*, and multiplies these ratios. All readers below were trained on 3,000
 # sentences. Of each training, the state that did best on 500 validation sentences is judged once, on 500 test
 # sentences that differ from all others. The cell below also trains the reader with positions once more, from
 # a seed of its own and for 1,000 updates, where the table's readers had 600.

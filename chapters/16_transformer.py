@@ -405,7 +405,7 @@ ResultTable(("model", "perplexity"), rows, "Test sentences")
 
 # %% [markdown]
 # Reading further back than one word pays: kept to its own word, the same model has a higher perplexity in
-# all three seeds, and so has the bigram model. But the trigram model comes close to it. What *this* model cannot do is translate: nothing tells it what to say. A decoder-only
+# all three seeds, and so has the bigram model. But the trigram model comes close to the language model. What *this* model cannot do is translate: nothing tells it what to say. A decoder-only
 # *translator* reads the source as the first part of the same sequence, and looks at it by the same
 # self-attention.
 #

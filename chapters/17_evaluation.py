@@ -111,7 +111,7 @@ print(f"{theirs.score:.1f}", theirs.signature)
 # words are right, and so are three of the four pairs, but no triple and no quadruple. A geometric mean with
 # a zero in it is zero. Here sacrebleu steps in (`smooth:exp` in its signature): it takes the first count of
 # zero as $1/2$ and the next as $1/4$. So the mean is $\big(1 \cdot \tfrac34 \cdot \tfrac16 \cdot
-# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf`), which does for runs of up to six letters what BLEU does for words, and averages precision and recall, takes fewer
+# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf`), which counts runs of up to six letters and weighs recall beside precision, takes fewer
 # points off for the swap:
 
 # %%
@@ -372,8 +372,8 @@ ResultTable(heads, rows, "Ten pairs of equal trainings, BLEU")
 # translators, and more sentences would tell more pairs apart. The bootstrap answers the question "Would other sentences say the same of *these two
 # trainings*?" It cannot answer "Is the method better?", because it never saw another training.
 #
-# And $p$ is estimated, too: with 1,000 draws a $p$ of 0.05 has a standard error of 0.007, and for this pair the seed of
-# the draws then decides on which side of 0.05 it comes out. So these have 10,000 draws. (Nor are ten pairs of five trainings
+# And $p$ is estimated, too: with 1,000 draws a $p$ of 0.05 has a standard error of 0.007, and for this pair a few
+# seeds of the draws, the default among them, then put it just above 0.05. So these have 10,000 draws. (Nor are ten pairs of five trainings
 # ten independent tests.)
 #
 # </details>
