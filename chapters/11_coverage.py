@@ -347,7 +347,8 @@ ResultTable(
 # Why? The penalty charges each word whose total is below 1, most of all one hardly looked at, and has nothing against looking twice. This translator's training had asked for one look at each word; without that a model may gain more. A search can only choose among what the model offers.
 #
 # </details>
-#
+
+# %% [markdown]
 # ### Looked at, and not said
 #
 # Here are the book's five sentences by that translator, each with its source word of least total weight. Then comes a German caption, translated by the model of
