@@ -33,11 +33,10 @@ from benchmarks.study import Study, study_parser
 from seqattn import BahdanauAttention, CoverageAttention, coverage_loss, padding_mask
 from seqattn.data import TextPair, tokenize, toy_by_length
 from seqattn.data.batches import Batch, Example, make_batch
-from seqattn.data.vocabulary import SPECIALS
 from seqattn.decoding import greedy
 from seqattn.metrics import corpus_bleu
 from seqattn.models import AttentionDecoder, Encoded, Encoder, Seq2SeqAttention, evaluating
-from seqattn.specials import EOS, PAD
+from seqattn.specials import EOS, PAD, SPECIALS
 from seqattn.training import cross_entropy, make_optimizer, update
 from seqattn.translator import Translator
 

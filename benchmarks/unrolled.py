@@ -16,9 +16,8 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from seqattn.data.vocabulary import SPECIALS
 from seqattn.models import ModelConfig, build_model
-from seqattn.specials import BOS, EOS
+from seqattn.specials import BOS, EOS, SPECIALS
 
 OUT = Path(__file__).resolve().parents[1] / "seqattn" / "data" / "measured" / "unrolled.json"
 

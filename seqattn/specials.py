@@ -1,6 +1,6 @@
-"""Ids of the special tokens, the same in every vocabulary of this package."""
+"""The special tokens, the same in every vocabulary of this package: ids and texts."""
 
-__all__ = ["BOS", "EOS", "PAD", "UNK"]
+__all__ = ["BOS", "EOS", "PAD", "SPECIALS", "UNK"]
 
 PAD = 0
 """Fills the short sentences of a batch; never read, never predicted."""
@@ -13,3 +13,6 @@ EOS = 2
 
 UNK = 3
 """Stands for what the vocabulary does not hold."""
+
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+"""How each is written, in the order of the ids."""

@@ -15,11 +15,9 @@ from seqattn.data.pairs import TextPair
 from seqattn.data.tokenization import join, tokenize, without_marks
 from seqattn.extras import require
 from seqattn.settings import check_whole, refuse_text
-from seqattn.specials import EOS, PAD, UNK
+from seqattn.specials import EOS, PAD, SPECIALS, UNK
 
-__all__ = ["SPECIALS", "Subwords", "Vocabularies", "Vocabulary", "Words"]
-
-SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+__all__ = ["Subwords", "Vocabularies", "Vocabulary", "Words"]
 
 
 @runtime_checkable

@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from seqattn.decoding.interface import Hypotheses, Step
-from seqattn.specials import BOS, EOS, PAD
+from seqattn.specials import BOS, EOS, PAD, SPECIALS
 
 __all__ = ["Table", "TableModel"]
 
-SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 END = SPECIALS[EOS]
 NEVER_WRITTEN = (SPECIALS[PAD], SPECIALS[BOS])
 

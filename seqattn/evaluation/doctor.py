@@ -15,10 +15,10 @@ from torch.backends import cudnn
 
 from seqattn.attention import LocalAttention
 from seqattn.context_managers import evaluating
-from seqattn.data.vocabulary import SPECIALS, Vocabularies
+from seqattn.data.vocabulary import Vocabularies
 from seqattn.evaluation import probes
 from seqattn.evaluation.probes import LENGTHS, Probe, Verdict
-from seqattn.specials import BOS, EOS, PAD, UNK
+from seqattn.specials import BOS, EOS, PAD, SPECIALS, UNK
 from seqattn.translator import Translator
 
 __all__ = ["Finding", "examine"]

@@ -8,12 +8,12 @@ import traitlets
 
 from seqattn.data.book import TREE
 from seqattn.decoding import BeamSnapshot, Table, TableModel, beam_search, length_penalty
-from seqattn.specials import EOS, PAD
+from seqattn.specials import EOS, PAD, SPECIALS
 from seqattn.widgets.base import LiveFigure
 
 __all__ = ["BeamTree"]
 
-END = "<eos>"
+END = SPECIALS[EOS]
 WIDEST, LARGEST = 4, 2.0
 
 

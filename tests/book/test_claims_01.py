@@ -11,9 +11,9 @@ from torch import nn
 from benchmarks import bottleneck
 from seqattn import attend
 from seqattn.data import generate, measured
-from seqattn.data.vocabulary import SPECIALS
 from seqattn.metrics import corpus_bleu, gradient_reach, superpose, unpack
 from seqattn.models import ModelConfig, build_model
+from seqattn.specials import SPECIALS
 from seqattn.translator import Translator
 from seqattn.widgets import FixedVersusDynamic
 
