@@ -12,9 +12,8 @@
 # %% [markdown]
 # # Build a translator
 #
-# You build a translator from raw sentence pairs. The package has all the parts, but five of them are the
-# lesson, and you write those yourself: a batch, the loss, the training step, greedy search, and a test that
-# tells a sound model from a broken one. You check each against the package's own.
+# You build a translator from raw sentence pairs. The package has all the parts, but five of them are the lesson, and those are written out here, a few lines each: a batch, the loss, the training step, greedy search, and a test that
+# tells a sound model from a broken one. The first four are checked against the package's own.
 #
 # **You need** [additive attention](03_additive.ipynb) and [training and searching](07_training.ipynb). **It
 # covers** data, pieces of words, batches, loss, update, the run folder, curves, and the doctor. The next
@@ -22,7 +21,7 @@
 #
 # One flag decides on corpus, model and device. `FULL = False`, or quick mode, takes the toy corpus. A
 # grammar generates it, so nothing has to be downloaded. `FULL = True` takes Multi30k, photo captions in
-# German and English, and a larger model, and uses a GPU if there is one: on a data-centre GPU the notebook took three minutes ([measured](benchmarks.md)). Without a GPU it runs for hours. The folder `runs` keeps the training. The
+# German and English, and a larger model, and uses a GPU if there is one: on a data-centre GPU the notebook took three minutes ([measured](benchmarks.md)). Without a GPU it runs for hours. In full mode the folder `runs` keeps the training. The
 # text describes quick mode.
 
 # %% tags=["install", "hide-cell"]
@@ -90,8 +89,8 @@ for found in Translator(tiny, words).translate(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Something in between: it has learned French words, and that a question begins like a question. It has
-# not found out what you said. The output looks French long before it means what *your* sentence means.
+# Something in between: the words are French, for its vocabulary holds no others, and a question begins like a question. The rest is not grammatical, and hardly any of it
+# comes from *your* sentence. (This is one training, and two sentences.)
 #
 # </details>
 #
@@ -99,7 +98,7 @@ for found in Translator(tiny, words).translate(
 #
 # A corpus is a list of sentence pairs in three parts. The model learns from `train`. Whatever *you* choose
 # or inspect, you choose or inspect on `valid`. The last part, `test`, gives the final scores and decides
-# nothing; this page does not read it. How new are the validation sentences? Count those that differ from
+# nothing. This page reads it for no score and no choice. (The five sentences of this book are test sentences. They are shown here as examples, and decide nothing.) How new are the validation sentences? Count those that differ from
 # some training sentence in *one word*. And let the laziest translator set a floor: it finds the training
 # sentence of the same length that shares the most words in the same places, and copies its translation.
 
@@ -125,8 +124,8 @@ print(f"one word away: {near}; copying the nearest: validation BLEU {copied:.1f}
 #
 # A model with a vocabulary of whole words cannot write a word that is missing from it. Byte-pair encoding
 # {cite:p}`sennrich2016` starts from single characters (here, after {cite:t}`radford2019`, from bytes) and
-# repeatedly merges the most frequent pair of neighbours. Frequent words become one piece, rare words
-# become several, and nothing is unknown. Learn vocabularies from the *training* sentences alone. Learning
+# repeatedly merges the most frequent pair of neighbours. Frequent words tend to become one piece, rare words
+# several. What starts from bytes knows every word. Learn vocabularies from the *training* sentences alone. Learning
 # them from all sentences lets the test set in by the back door.
 
 # %%
@@ -141,14 +140,14 @@ vocabularies = pieces if FULL else whole
 
 # %% [markdown]
 # (▁ is the space before a word.) With whole words, the sentence loses its subject before any model sees it.
-# With pieces, the subject arrives in fragments, which join again. Real text needs pieces. (A name can
+# With pieces, the subject arrives in fragments, which join again. On real text, pieces are the usual choice. (A name can
 # also be copied from the
 # source: {class}`~seqattn.models.PointerGenerator`.) The toy corpus has few words, and its gold links
 # refer to
-# whole words, so there we keep them. Either way the vocabulary belongs *to the model* and is stored inside
-# every checkpoint. A model with another run's vocabulary writes words that have nothing to do with the
-# source.
-#
+# whole words, so there we keep them. Either way the vocabulary belongs *to the model*, and is stored with its
+# weights. With a different vocabulary the ids stand for other words, and the output makes no sense.
+
+# %% [markdown]
 # ## A batch, by hand
 #
 # The source sentences of a batch become one rectangle of ids, in which short sentences are padded with id
@@ -159,7 +158,7 @@ vocabularies = pieces if FULL else whole
 # target length first and source length second. The size of a batch is measured in tokens, so it holds many
 # short sentences or few long ones. The encoder also **packs** its batch: it hands PyTorch the true lengths,
 # so that no state is computed from padding. The next cell compares the padding left among the targets
-# with that of random batches. (Among the sources more is left: their width is rounded up to a multiple of four, as a GPU records an update for each shape.)
+# with that of random batches. (Among the sources more is left. They are sorted second, and their width is rounded up to a multiple of four, so that there are fewer shapes, which helps on a GPU.)
 
 # %%
 examples = encode_pairs(
@@ -219,14 +218,14 @@ assert padding(bucketed) < 0.05 < 0.15 < padding(at_random)
 # \end{aligned}
 # $$ (eq-smoothed-loss)
 #
-# where $N$ is the number of real tokens. Take three words with $p = (0.5, 0.25, 0.25)$, the first of them
+# where $N$ is the number of real tokens. Take three words with $p = (0.25, 0.5, 0.25)$, the second of them
 # right. Without smoothing the loss is $-\ln 0.5 = 0.693$. With $\varepsilon = 0.3$ it is
 # $0.7\cdot 0.693$ $+\ 0.1\cdot(0.693 + 1.386 + 1.386)$ $= 0.832$. **Perplexity** is $e^{L}$ with
 # $\varepsilon = 0$: here $e^{0.693} = 2$, as if the model had to choose between two equally likely words.
 #
 # A fresh model gives each token nearly the same probability, so its loss is near $\ln |V|$. The first
 # thing that it would learn is that some tokens are more frequent than others. That needs no attention, so
-# trainings here start one step later: {func}`~seqattn.models.guess_frequencies` sets the bias of the output
+# the page's main training is given it from the start: {func}`~seqattn.models.guess_frequencies` sets the bias of the output
 # layer to the logarithm of each token's frequency. The loss then starts near the entropy of these
 # frequencies. [Chapter 6](06_decoder.ipynb) trains with that start and without.
 
@@ -264,14 +263,15 @@ for start in ("uniform", "frequencies"):
 #
 # At each step the decoder is *told* the true previous word, whatever it would have written (**teacher
 # forcing**). The optimiser, **AdamW**, divides each parameter's step by a running estimate of the size of
-# its gradient, and shrinks matrices a little at each update (weight decay). Those estimates are poor at
-# first, so the learning rate rises in a straight line for the first updates (the **warm-up**) and then
-# falls along a cosine to zero. Before each update the gradient is clipped to a length of at most 1. With
+# its gradient, and shrinks matrices a little at each update (weight decay). The learning rate is its highest value times
+# two factors. The first rises in a straight line to 1 over the first updates (the **warm-up**), while the estimates come from
+# few gradients. The second falls from 1 to 0 along a cosine over the whole training. Before each update the gradient is clipped to a length of at most 1. With
 # $g$ for the gradient of all parameters together:
 #
 # $$ g \leftarrow g \cdot \min\!\Big(1, \frac{1}{\lVert g \rVert}\Big) $$ (eq-clipping)
 #
-# Clipping keeps the direction and stops one odd batch from throwing the model back {cite:p}`pascanu2013`.
+# Clipping keeps the direction. In plain gradient descent it stops one odd batch from throwing the model back {cite:p}`pascanu2013`.
+# AdamW bounds its steps anyway ([chapter 7](07_training.ipynb)); what clipping adds to it was not measured here.
 # Write the step and take five, then take the same five with the package. Are the weights the same?
 
 
@@ -310,18 +310,19 @@ print(f"loss {loss:.2f} on the fifth batch; the weights agree after five updates
 # %% [markdown]
 # ## A run is a folder
 #
-# From here on the package's trainer makes the updates: the step that you wrote, hundreds of times, with the
+# From here on the package's trainer makes the updates. It begins with a fresh model and takes the step above, hundreds of times, with the
 # penalty of [chapter 3](03_additive.ipynb) in the loss, a schedule, validations and files. `config.json` records what was asked for, `metrics.jsonl`
-# what was measured, one line each time. The checkpoints hold weights and vocabularies. `last` also holds
-# the optimiser, the state of the random numbers and the position in the data. On a CPU, an interrupted run
-# that `resumed_run` continues therefore ends with the same weights, bit for bit. On a GPU, sums may be
+# what was measured, one line each time. `best` and `last` hold weights and vocabularies, the files in `kept` weights alone. `last` also holds
+# the optimiser, the state of the random numbers and the position in the data. So where the number of updates or epochs is fixed, an interrupted run
+# that `resumed_run` continues ends with the same weights, bit for bit, on the same processor with as many threads. On a GPU, sums may be
 # taken in a different order from run to run, so a seed repeats a training only approximately. In full mode,
-# the next cell takes up by itself what it began before it was cut off, unless you changed the settings.
-#
+# the next cell takes up by itself what it began before it was cut off. But if you changed the settings, it deletes that run and begins anew: name another folder to keep both.
+
+# %% [markdown]
 # Two settings serve the figures below. `first_look=50` also validates after 50, 100, 200, … updates of the
 # first epoch, to show how learning begins. At the end, `average=8` averages the weights from the
-# validations with the best BLEU, eight at most. The mean is kept unless BLEU and perplexity both prefer the
-# best single one.
+# validations with the best BLEU, eight at most. The mean is kept, as `average`, unless BLEU and perplexity both prefer the
+# best single one. For the mean, the run saves the weights of those validations in `kept`, and a figure below shows them in turn.
 
 # %% tags=["nbval-ignore-output"]
 TRAINING = TrainingConfig(steps=500, batch_tokens=256, lr=0.01, warmup=100,
@@ -341,7 +342,7 @@ print(outcome.reason, "at update", outcome.state.step)
 print(sorted(path.name for path in run.path.iterdir()))
 
 # %% [markdown]
-# The same steps exist as commands. Ctrl-C saves the run, and `--resume` continues it. `accelerate launch`
+# The same steps exist as commands. One thing differs: `seqattn train` ends by scoring the test pairs, so make no choice by that number. Ctrl-C saves the run, and `--resume` continues it. `accelerate launch`
 # uses several GPUs. Where that is safe, `--precision bf16` computes products in **bfloat16**, a 16-bit
 # number with the range of a 32-bit one and fewer digits; weights and optimiser stay in 32 bits.
 #
@@ -352,9 +353,8 @@ print(sorted(path.name for path in run.path.iterdir()))
 # seqattn doctor --run mine
 # ```
 #
-# The next figure plots the log: the loss in training; the BLEU of what the model writes by itself; how spread out its attention is while it writes by itself, as a share of the largest possible entropy {eq}`eq-entropy`; and its
-# alignment error rate ({eq}`eq-aer`), which counts wrong links and missing ones, beside that of a word-by-word
-# diagonal. The model was shown no links, but its settings include the penalty of [chapter 3](03_additive.ipynb), which asks that all source words
+# The next figure plots the log: the loss in training; the BLEU of what the model writes by itself; how spread out its attention is while it writes by itself, as a share of the largest possible entropy {eq}`eq-entropy`; and the
+# alignment error rate of its attention ({eq}`eq-aer`), which counts wrong links and missing ones, while it is made to write the reference. Links are read from rows and columns together, as on the [next page](19_judge.ipynb). The dashed line is a diagonal: it links each target word with the source word at the same fraction of the sentence. The model was shown no links, but its settings include the penalty of [chapter 3](03_additive.ipynb), which asks that all source words
 # be read about equally.
 #
 # ```{predict} sharp-or-soft
@@ -413,7 +413,7 @@ ResultTable(heads, rows, "The first and the last look", note)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Attention starts uniform, because untrained scores are nearly equal, and gets sharper while the model
+# At the first look attention is nearly uniform. It gets sharper while the model
 # learns. Meanwhile links appear: at the end the alignment error is below the diagonal's, and BLEU is above
 # the copyist's. This is one training. Falling entropy alone does not prove quality. A model can be sharp
 # and still translate badly; [chapter 20](20_study.ipynb) shows one.
@@ -422,7 +422,7 @@ ResultTable(heads, rows, "The first and the last look", note)
 #
 # ### Watch it happen
 #
-# The run kept the weights from its validations, but for the first look. Load them in turn, and force the model to write the same
+# The run kept the weights of its validations; of the first look it kept none. Load them in turn, and force the model to write the same
 # known translation each time. Choose a row and follow it: does it stop being flat early or late, and does it
 # find its word at once?
 
@@ -454,9 +454,9 @@ MapThroughTraining(
 # | length | the reference's | until `<eos>`, or a limit |
 # | dropout, of features and, in some models, of weights | on | off |
 # | what is measured | loss, perplexity | BLEU, chrF, exact match |
-# | the weights that make the context | where weights are dropped, rows need not sum to 1 | rows sum to 1: plot these |
+# | the weights that make the context | where weights are dropped, rows need not sum to 1 | rows sum to 1 (in local-p attention, to less): plot these |
 #
-# Every model offers a search two methods: `begin` reads the sources, and `step` takes the last tokens and
+# Every translator offers a search two methods: `begin` reads the sources, and `step` takes the last tokens and
 # returns logits, weights and the next state. Greedy search takes the likeliest token each time. A sentence
 # that has ended writes padding. Check your search against the package's, then let it translate the five
 # sentences of this book. Your translator reads words that it does not know as `<unk>`. The figure follows
@@ -539,7 +539,8 @@ translator.model.forward = sound
 # - **What is not reproducible.** Seeds fix the initial weights, dropout and the order of batches. Another
 #   number of threads, another processor or a GPU adds in a different order, and training amplifies
 #   differences in the last digits.
-#
+
+# %% [markdown]
 # Before you ship:
 #
 # | check | how |
@@ -549,7 +550,7 @@ translator.model.forward = sound
 # | vocabulary from training text; it survives saving | your code; `seqattn doctor` |
 # | padding masked in attention and packing | `seqattn doctor` |
 # | teacher forcing in training, free running in evaluation; both measured | `metrics.jsonl`: perplexity and BLEU |
-# | gradients clipped; loss finite | `norm` in `metrics.jsonl`; the run stops at NaN |
+# | gradients clipped; loss finite | the update by hand, as above (`norm` in `metrics.jsonl` is the length *before* clipping); the run stops at NaN and at infinity |
 # | greedy first, then a beam; maps inspected, wrong outputs first | [chapter 19](19_judge.ipynb) |
 # | score with signature, several seeds, test set read last | [chapter 20](20_study.ipynb) |
 #
@@ -567,10 +568,10 @@ translator.model.forward = sound
 # %% [markdown]
 # ## What you now know
 #
-# - You wrote a batch, the loss, the update and greedy search, and each does what the package's does.
-# - A run folder holds all that is needed to repeat, resume, judge and use a translator.
-# - In one training, attention began nearly uniform and became sharper.
-# - A lookup sets the floor, and a test with hostile padding finds a forgotten mask that a score may hide.
+# - A batch, the loss, the update and greedy search take a few lines each. On the batches tried here they agree with the package's.
+# - With the run folder you can use a translator; with the folder and the corpus, repeat, resume and judge it.
+# - In one training, attention was nearly uniform at the first look and sharper at the last.
+# - A lookup sets the floor. A test with other words at the padding finds a model that takes pads for words.
 #
 # **Next.** Is it any good? [Judge it](19_judge.ipynb).
 #

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 40
+#     minutes: 45
 #     covers: [F-22, F-23, F-24, M-18, M-20, M-21, M-23, D-03, D-11, D-16, P-06, P-08, E-03]
 # ---
 
@@ -20,8 +20,8 @@
 # **You need** [build a translator](18_build.ipynb) and [reading maps](08_reading_maps.ipynb). **It covers**
 # BLEU and chrF, alignment error and its yardsticks, search and sampling, long sentences, words passed over,
 # and what a map does not say. One flag: `FULL = False` judges the translator that comes with the package.
-# `FULL = True` judges the one that chapter 18 left in `runs/capstone/main` in full mode; real text has no
-# gold links, so the parts of cells that need them are left out.
+# `FULL = True` judges the one that chapter 18 left in `runs/capstone/main` in full mode; its captions have no
+# gold links, so the tables leave out what needs them.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -71,8 +71,8 @@ else:
 # %% [markdown]
 # ## A question you can see
 #
-# The translator has not seen these two sets of sentences: validation sentences, which are like those of
-# its training, and *long* ones, 15 to 30 words from the toy grammar, which chapter 8 reads too. The translator's training had at most twelve.
+# The translator was trained on neither of these two sets of sentences: validation sentences, which are like those of
+# its training and by whose BLEU its weights were chosen, and *long* ones, 15 to 30 words from the toy grammar, which chapter 8 reads too. The translator's training had at most twelve.
 # (Punctuation and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
 # would you find out if you knew no French?
 
@@ -95,8 +95,8 @@ for kind, pairs in asked.items():
 #
 # For $n = 1$ to $4$, BLEU {cite:p}`papineni2002` takes the translation's sequences of $n$ words and finds
 # the share $p_n$ of them that also occur in the reference (each counted at most as often as it occurs
-# there). It multiplies the geometric mean of these shares by a **brevity penalty**. Here $c$ is the number
-# of words written and $r$ the number in the references, both over the whole corpus:
+# there). It multiplies the geometric mean of these shares by a **brevity penalty**. All counts are summed over the
+# whole corpus first: those of $p_n$, the number $c$ of words written, and the number $r$ in the references:
 #
 # $$ \mathrm{BLEU} = 100 \cdot \min\!\big(1, e^{1 - r/c}\big) \cdot \big(p_1 p_2 p_3 p_4\big)^{1/4} $$ (eq-bleu)
 #
@@ -126,15 +126,15 @@ def bleu(hypotheses, references):
 # The two columns of BLEU below need not agree: sacrebleu cuts commas off words first (`tok:13a` in the
 # **signature**, which also names case and smoothing). Two BLEU scores with different signatures are not
 # comparable, nor is a sentence's score with a corpus's. Here each sentence has one reference, so a good
-# translation in other words scores low; this holds for all scores below. The table also gives exact matches
-# and **chrF** {cite:p}`popovic2015`, which compares sequences of one to six *letters* and so gives credit
-# for the right word in the wrong form. Let $P$ be the mean share of the translation's sequences that the
-# reference has, and $R$ the mean share of the reference's sequences that the translation has. Then
+# translation with different words loses points; this holds for chrF and exact matches, too. The table also gives exact matches
+# and **chrF** {cite:p}`popovic2015`, which compares sequences of one to six *characters*, spaces left out, and so gives credit
+# for the right word in the wrong form. Let $P$ be the share of the translation's sequences that the reference has,
+# averaged over the six lengths, and $R$ the share of the reference's that the translation has. Then
 #
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
 # where $\beta = 2$, as sacrebleu has it, gives recall more weight (the paper reports 1 and 3). The first line of
-# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* learn nothing: there each sentence gets the translation of the nearest of this translator's {{ f"{len(train):,}" }} training sentences, as the copyist of [chapter 18](18_build.ipynb) does it. (No long sentence has a training sentence of its length; there the copyist looks among all.)
+# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* are of a rule that learns nothing: each sentence gets the translation of the nearest of this translator's {{ f"{len(train):,}" }} training sentences, as the copyist of [chapter 18](18_build.ipynb) does it. (No long sentence has a training sentence of its length; there the copyist looks among all.)
 
 # %%
 one = ["le chat noir dort sur le lit"], ["le chat blanc dort sur le lit"]
@@ -156,12 +156,13 @@ ResultTable(columns, rows, "Two sets", theirs.signature)
 # ## Alignment without links to learn from
 #
 # In training, the model saw pairs of sentences and no links between words. Does its attention link words
-# all the same? (It had help: the settings of this training include the penalty of
-# [chapter 3](03_additive.ipynb), which asks that all source words be read about equally.) The alignment
-# error rate {eq}`eq-aer` compares the links of its maps with the gold links. (Gold links of real text are
+# all the same? (It may have had help: this training has the penalty of
+# [chapter 3](03_additive.ipynb), which asks that each source word be read about once.) The alignment
+# error rate {eq}`eq-aer` compares the links of its maps with the gold links. For this the model is made to write the reference (`force`), so
+# that map and gold links have the same words. (Gold links of real text are
 # of two kinds, *sure* and *possible*; the grammar's are all sure.)
 #
-# How does a map become links? Each row links its target word to the source word of largest weight, and to
+# How does a map become links? Each row links its target word to the source word of largest weight (to none, if the end of the sentence has it), and to
 # all source words whose weights are above a threshold. Each column links its source word to the target word
 # of largest weight. The two sets of links are then combined as aligners combine their two directions, by
 # **grow-diag** ({cite:t}`koehn2003`, after {cite:t}`och2003`): start from the links in both sets, and add
@@ -186,7 +187,7 @@ ResultTable(columns, rows, "Two sets", theirs.signature)
 # \end{aligned}
 # $$ (eq-ibm1)
 #
-# where $x_i$ and $y_j$ are the words of a pair ($x_0$ is an empty word, for what has no source) and
+# where $x_i$ and $y_j$ are the words of a pair ($x_0$ is an empty word, for what has no source; the example below leaves it out) and
 # $[\cdot]$ is 1 if true and 0 otherwise. Write a round, and see *the* make up its mind:
 
 
@@ -267,7 +268,8 @@ three = [run["aer"] for run in measured("contest")["contest"][:3]]
 rates = {name: alignment_error_rate(found, gold, gold) for name, found in links.items()}
 ranges = {name: drawn_again(found) for name, found in links.items()}
 rows = [(n, f"{rates[n]:.1%}", "{:.1%} to {:.1%}".format(*ranges[n])) for n in rates]
-ResultTable(("links by", "AER", "95% of draws"), rows, "Alignment error, validation")
+title = "Alignment error, validation"
+None if FULL else ResultTable(("links by", "AER", "95% of draws"), rows, title)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -275,19 +277,20 @@ ResultTable(("links by", "AER", "95% of draws"), rows, "Alignment error, validat
 # The attention's error is below that of IBM Model 1, which is below that of the diagonal, and the aligner's
 # range meets none of the others. The aligner is NLTK's, as it comes; it counts a word that a sentence has
 # twice as two halves. Set with care it comes much closer: counted by {eq}`eq-ibm1`, from all 40,000 pairs, in
-# twenty rounds and with no links to the empty word, it gets to 11.1%. This model is still ahead. Three
+# twenty rounds and with no links to the empty word, it gets to 11.1%. This model is still ahead, by a paired bootstrap of the sentences, too. Three
 # smaller ones, after one pass over the same pairs and with a penalty too ([chapter 8](08_reading_maps.ipynb)), are not: on test
 # pairs, where the aligner has 11.1% as well, they have {{ eight }}. So whether
 # attention beats a careful aligner depends on the model and its training. The threshold matters little: of the three, 0.25
-# leads by less than a point. Three models from the 8,000 pairs of [chapter 20](20_study.ipynb), after few updates and without the
-# penalty, have {{ ", ".join(f"{r:.1%}" for r in three) }}.
+# leads by less than a point. Three models of [chapter 20](20_study.ipynb), from 8,000 pairs, after few updates and without the
+# penalty, have {{ ", ".join(f"{r:.1%}" for r in three) }} on that corpus's validation pairs; pairs, updates and penalty all differ.
 #
 # </details>
-#
+
+# %% [markdown]
 # ### Read the map of one sentence
 #
-# A **diagonal** says that the two word orders agree; a **jump**, that they do not. A **diffuse** row says that
-# the step had no single word to look at, or no idea. A **column without weight** may be a word left out; a
+# A **diagonal** suggests that the two word orders agree; a **jump**, that they do not. At a **diffuse** row
+# the step may have had no single word to look at, or no idea. A **column without weight** may be a word left out; a
 # column that gets weight again and again may be a word said twice. Choose a row, then a threshold, and watch the links. Framed cells are gold links.
 
 # %% tags=["hide-input"]
@@ -327,20 +330,23 @@ rows = [
     for word in part
 ]
 columns = ("rows", "word", "nats", "weight on its links", "equal weights")
+if FULL:
+    columns, rows = columns[:3], [row[:3] for row in rows]
 ResultTable(columns, rows, "Entropy of the rows that write a word")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# *Un* and *le* are among the sharpest (mostly articles), in a model whose penalty wants every English word read, articles too ([chapter 8](08_reading_maps.ipynb)). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
+# *Un* and *le* are among the sharpest (mostly articles). Whether the penalty helps there, which wants every English word read, articles too, was not tried. At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
 # English word with another (*est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
-# that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* looks elsewhere. (One model; {cite:t}`ghader2017` measured real text.)
+# that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* puts most of it elsewhere. (Whether sharing is the reason was not tried either. One model; {cite:t}`ghader2017` measured real text.)
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Greedy, beam, draw
 #
-# What to write is a choice. Try greedy first: a search can only choose what the model finds likely. A beam keeps several beginnings. Sums of log-probabilities favour short
+# What to write is a choice. Try greedy first: it is the simplest, and no search repairs the model's probabilities. A beam keeps several beginnings. Sums of log-probabilities favour short
 # sentences, so a beam divides by a length penalty. A coverage penalty wants every source word looked at. The formulas are {eq}`eq-beam-objective`, {eq}`eq-length-penalties` and
 # {eq}`eq-coverage-in-search`. **Sampling** draws each word $w$ with probability
 #
@@ -358,7 +364,7 @@ searches = {
     "greedy": {},
     "beam 5": {"beam": 5, "length_penalty": 0.0},
     "beam 5, length 0.6": {"beam": 5},
-    "beam 5, coverage 0.2": {"beam": 5, "coverage_penalty": 0.2},
+    "beam 5, length 0.6, coverage 0.2": {"beam": 5, "coverage_penalty": 0.2},
 }
 draws = {"temperature 0.5": {"temperature": 0.5}, "top-p 0.9": {"top_p": 0.9}}
 found = {name: translate(some, **how) for name, how in searches.items()}
@@ -400,14 +406,14 @@ ResultTable(columns, rows, f"{len(some)} long sentences, one model and the copyi
 
 # %% [markdown]
 # The third column comes from the **paired bootstrap** {cite:p}`koehn2004`: it draws the *sentences* again
-# and again, with replacement, and scores both searches on each draw. A range that holds 0 says: no
-# difference seen. The range says nothing about the luck of *seeds*; for that, train several models.
-# `seqattn compare RUN RUN` runs this bootstrap for whole runs.
+# and again, with replacement, and scores both searches on each draw. Where the range holds 0, these sentences do not tell
+# which search is better; that does not make the two equal. The range says nothing about the luck of *seeds*; for that, train several models.
+# `seqattn compare RUN RUN --split valid` runs a paired bootstrap for whole runs and prints a $p$ (without `--split`, on the test pairs).
 #
-# The beam finds sentences that the *model* likes better (last column: the log-probability of a whole
-# sentence), which is what a search is for. Here the length penalty changes nothing in the table. A
-# bonus for coverage asks for something else, and finds sentences that the model likes less. Are the beam's
-# sentences better translations? BLEU has to say: here the beam gains a little over greedy search, with the bonus as well, and both ranges leave 0 out.
+# On average the beam finds sentences that the *model* likes better (last column: the log-probability of a whole
+# sentence), which is what a search is for. Here the length penalty changes nothing in the table. The
+# coverage penalty asks for something else, and on average finds sentences that the model likes less than greedy search's. Are the beam's
+# sentences better translations? BLEU has to say: here the beam gains a little over greedy search, with the coverage penalty as well, and both ranges leave 0 out.
 # Sampling is for variety. In the one draw of each sentence here, the nucleus costs BLEU; at a low
 # temperature the range holds 0. None of these searches brings long sentences near the scores of short ones.
 # Follow the beam through one sentence:
@@ -448,16 +454,16 @@ for ax in panels:
 plt.show()
 
 # %% [markdown]
-# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and the attention is more diffuse, in rows of its own sentences, nearly all with errors there. Before you blame the length, look at the sentences: nearly all beyond
+# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and the attention is more diffuse. (These are rows of what the model wrote itself, nearly all with errors there.) Before you blame the length, look at the sentences: nearly all beyond
 # twelve words join clauses by *, and*, which no training sentence does. Length, number of joints and kind
 # of joint change together; [chapter 20](20_study.ipynb) compares sentences with and
 # without commas and such words as *and*.
 #
 # ### What the map says of a mistake
 #
-# When the output is wrong, look at the map first. Take long sentences, and ask of each whether attention
-# passed over a source word. A word is passed over if its column sums to less than half its share, where its
-# share is the number of words written over the number of words read. Longer sentences offer more words to
+# When the output is wrong, look at its length and its probabilities first ([chapter 8](08_reading_maps.ipynb)). Then ask the
+# map. Take the sentences of the figure, and ask of each translation whether its attention passed over a source word. A word is passed over if its column sums to less than half its share, where its
+# share is the number of tokens written over the number of tokens read. Longer sentences offer more words to
 # pass over and go wrong more often, so compare within a group of *similar length*. The last column asks the
 # same of a map that has all its weight on the diagonal: it passes a word over wherever fewer tokens are
 # written than read. Equal weights never do.
@@ -497,19 +503,21 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. So growth alone is no sign of bad attention. This table cannot say whether wrong translations do so more
-# than right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
+# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. It looks at no word: it tells that fewer tokens were written than read. Beyond twelve words the translations here are too short, and a short translation lowers the maps' own bar as well ([chapter 8](08_reading_maps.ipynb)).
+# So this table cannot tell attention that skips a word from a translation that is too short. Nor can it say whether the maps of wrong translations pass a word over
+# more often than those of right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
 # for the state beside the word may have read it. Such a word is a hint, not a verdict. If
 # attention looked at the right word and a wrong one came out, look behind the attention: vocabulary, form, agreement. If it looked at no word in particular, suspect the attention. Coverage
 # in the score {eq}`eq-feels-coverage` is meant to prevent omission and repetition; in the loss
-# {eq}`eq-looks-again` it makes a second look cost. The loss takes
-# the minimum of new and old weight, which is 0 for "once at each of two" and large for "twice at one word".
-#
+# {eq}`eq-looks-again` it makes a second look cost. The loss takes the
+# minimum of the new weight and the sum of the old ones, which is 0 for "once at each of two" and large for "twice at one word".
+
+# %% [markdown]
 # ### What the map does not say
 #
-# It does not say *why* {cite:p}`jain2019,serrano2019,wiegreffe2019`. Is the word with the largest weight
-# the one that counts? That takes an experiment: hide one source word at a time (put `<unk>` in its place)
-# and see how many nats the log-probability of each true target word loses. Compare the map with three rules
+# By itself it does not say *why* {cite:p}`jain2019,serrano2019`. {cite:t}`wiegreffe2019` answer that this depends on what one
+# calls an explanation ([chapter 9](09_explanations.ipynb)). Is the word with the largest weight
+# the one that counts? That takes an experiment: hide one source word at a time (put `<unk>` in its place), in the first 150 validation sentences, and see how many nats the log-probability of each true target word loses. Compare the map with three rules
 # that never saw it: a random word, the word on the diagonal, and a word that the gold links name.
 
 
@@ -527,14 +535,16 @@ def damage(pair):  # (target words, source words), in nats
     return (true[0] - true[1:]).T[:-1]
 
 
-hits, steps = dict.fromkeys(("map", "random", "diagonal", "gold link"), 0.0), 0
+rules = ("map", "random", "diagonal", "gold link")[: 3 if FULL else 4]
+hits, steps = dict.fromkeys(rules, 0.0), 0
 for pair, t in zip(valid[:150], translator.force(valid[:150]), strict=True):
     hurt = damage(pair)
     (T, S), counts = hurt.shape, hurt.argmax(-1).tolist()
     hits["map"] += (t.weights[:-1, :-1].argmax(-1) == hurt.argmax(-1)).sum().item()
     hits["random"] += T / S
     hits["diagonal"] += sum(int((j + 0.5) * S / T) == i for j, i in enumerate(counts))
-    hits["gold link"] += sum((i, j) in (pair.links or ()) for j, i in enumerate(counts))
+    if not FULL:
+        hits["gold link"] += sum((i, j) in pair.links for j, i in enumerate(counts))
     steps += T
 agree = {name: found / steps for name, found in hits.items()}
 rows = [(name, f"{found:.0%}") for name, found in agree.items()]
@@ -546,9 +556,9 @@ ResultTable(
 # The map names the word that counts more often than the diagonal does, and less often than the gold links
 # do; a bootstrap over the sentences confirms both. But the contest is not even: where a French word has several links,
 # the gold links name them all, and the map names one word. If one of the links is chosen by lot, the map is ahead, by
-# the bootstrap too. In about {{ f"{1 - agree['map']:.0%}" }} of the steps the map names another word than the experiment. That is the sober middle of the
-# debate: a map is evidence about what the model uses, not a proof. (Hiding a word is not neutral: no
-# training source had an `<unk>`, so part of the damage is surprise.) {cite:t}`koehn2017` describe a
+# the bootstrap too. In about {{ f"{1 - agree['map']:.0%}" }} of the steps the map names another word than the experiment. So a
+# map is evidence about what the model uses, not a proof. (Hiding a word is not neutral: no
+# training source had an `<unk>`, so part of the damage may be surprise.) {cite:t}`koehn2017` describe a
 # translator from German to English whose maps were off by one word and which still translated well.
 # Attention is often *useful* as alignment, but it is not alignment.
 #
@@ -556,7 +566,7 @@ ResultTable(
 #
 # Greedy search is the simplest, and the threshold 0.25 was best above. With these two choices, score the
 # test pairs: all of them, and then only those that are not one word away from a training sentence. Their BLEU
-# had no part in any choice. Their alignment error is no fresh look: [chapter 8](08_reading_maps.ipynb) read these
+# had no part in a choice on this page. Their alignment error is no fresh look: [chapter 8](08_reading_maps.ipynb) read these
 # maps, at this threshold too.
 
 # %% tags=["hide-input"]
@@ -593,7 +603,7 @@ ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 #   beside a corpus's, training loss with dropout beside validation loss without.
 # - **A rate without a simple rule beside it.** The diagonal is hard to beat where orders agree.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
-# - **A score on sentences like the training, and use on others.**
+# - **A score on sentences like those of the training, where the sentences of use are others.**
 #
 # ## Check yourself
 #
@@ -609,19 +619,19 @@ ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 # %% [markdown]
 # ## What you now know
 #
-# - Ten lines of code count BLEU, and its signature says how it was counted.
+# - A few lines of code count BLEU. A score that you publish needs a signature, which says how it was counted.
 # - Attention can link words though it was shown no links; compare its error with an aligner's and the
 #   diagonal's.
 # - A range over sentences says how much depends on these sentences, and nothing about another training.
-# - A map shows where the context came from. Whether that word counted is another experiment.
+# - A map shows which source states went into each context. Whether a word counted takes another experiment.
 #
 # **Next.** What makes one translator better than another? [Study it](20_study.ipynb).
 #
 # **Sources**
 #
 # - BLEU: {cite:t}`papineni2002`; signatures: {cite:t}`post2018`; chrF: {cite:t}`popovic2015`. Penalties of the
-#   beam: {cite:t}`wu2016`; coverage: {cite:t}`tu2016`, {cite:t}`see2017`. Sampling: {cite:t}`holtzman2020`.
-#   Bootstrap: {cite:t}`koehn2004`.
+#   beam: {cite:t}`wu2016`; coverage: {cite:t}`tu2016`, {cite:t}`see2017`. Sampling: top-k, {cite:t}`fan2018`; the
+#   nucleus, {cite:t}`holtzman2020`. Bootstrap: {cite:t}`koehn2004`.
 # - IBM Model 1: {cite:t}`brown1993`; alignment error rate: {cite:t}`och2003`; grow-diag: {cite:t}`koehn2003`.
 # - Attention as explanation: {cite:t}`jain2019`, {cite:t}`serrano2019`, {cite:t}`wiegreffe2019`; attention and
 #   alignment: {cite:t}`koehn2017`, {cite:t}`ghader2017`.

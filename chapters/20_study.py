@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
+#     minutes: 50
 #     covers: [F-34, T-02, D-19, V-14, X-01, X-04, X-05, P-11]
 # ---
 
@@ -17,7 +17,7 @@
 #
 # **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb). **It covers** how to
 # compare models and what a comparison may claim. The results of the trainings behind the tables are
-# stored, each with the command that repeats it. One training you run yourself.
+# stored. Cards and notes name the commands that repeat them; the longer trainings, and all that is read from them, come from `python -m benchmarks.contest --long`. One training you run yourself.
 #
 # One flag: `FULL = False` trains one small model on the toy corpus. `FULL = True` trains all five on
 # Multi30k, with three seeds each, and keeps them in the folder `runs`. Expect hours on a CPU; it took minutes
@@ -106,8 +106,8 @@ def verdict(a, b):
 # | asks with | $s_{t-1}$, before the update | $s_t$, after it |
 # | the update reads the last word and | the context $c_t$ | the last readout $\tilde s_{t-1}$ (input feeding) |
 # | readout | maxout of $s_{t-1}$, $c_t$ and the last word (appendix A.2.2; its equation 4 and this package use $s_t$) | $\tanh(W_c[c_t; s_t])$, which is $\tilde s_t$ |
-# | at each step, for $T_s$ positions | $T_s d_a$ tanhs, with keys projected once | $T_s d_s$ products (general), with keys projected once |
-# | in training | step by step: each context enters the next update | without input feeding, attention for all steps at once; in use step by step, like every other |
+# | at each step, for $T_s$ positions | $T_s d_a$ tanhs and as many products, and $d_a d_s$ products for $W_q s$; keys projected once | $T_s d_s$ products (general); keys projected once |
+# | in training | step by step, for $c_t$ enters the update to $s_t$ | with input feeding step by step; without it, attention for all steps at once |
 #
 # Here $d_a$ is the size of the comparison space and $d_s$ that of a decoder state. Step through the order of
 # events in both. The arrow from $\tilde s_{t-1}$ to the update is input feeding. How much each of score, order and readout moves BLEU is measured below.
@@ -119,11 +119,13 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, with three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation, its MiB how far the peak of a process's memory rose; in MiB seeds of one model differ nearly as much as all four recurrent ones.
-# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
-#
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, with three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation, its MiB say by how much the training raised the peak of its process's memory. In MiB the three seeds of the fixed vector alone differ nearly as much as all twelve recurrent trainings: read no ranking from it.
+# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. The mean of rows that differ is less sharp than they are on average: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
+
+# %% [markdown]
 # In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from lowest to highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs at each rate. Of the contest's models "ahead" and "behind" mean ranges apart: a hint where the gap is narrow.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs at each rate. Of the contest's models "ahead" and "behind" mean ranges apart. With three seeds of each that is a hint, and a
+# weaker one where the gap is narrow.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -196,7 +198,8 @@ plt.show()
 # which model is best, because another rate changes the order. With one seed at four rates, Luong's model and
 # the Transformer have their best at the contest's, the others at twice that, where the Transformer
 # fails.
-#
+
+# %% [markdown]
 # The last table's trainings are six times as long; as before, rates fall to 0. At its three
 # lower rates the additive models and the Transformer are ahead of Luong's, which is ahead of the fixed vector. At a
 # quarter and at half of the contest's rate the Transformer is ahead of Bahdanau's model, at the contest's behind. At best rates, with worse ones on both sides, no difference is seen among these two and coverage;
@@ -204,11 +207,11 @@ plt.show()
 # contest's rate the Transformer and Luong's model fail, behind the fixed vector. (All rates rose over 100 updates; slower may help.)
 #
 # In the first table Luong's model has hardly any entropy (on what each model wrote), alignment errors (on references) whose range overlaps
-# Bahdanau's, and far less BLEU: sharp attention does not make a good translation.
+# Bahdanau's, and far less BLEU: sharp attention alone does not make a good translation.
 #
 # ### Your turn: run one, change one
 #
-# The next cell trains Bahdanau's model from seed 1, in half a minute of one core. Then change *one* setting; guess first.
+# The next cell trains Bahdanau's model from seed 1, in less than a minute of one core. Then change *one* setting; guess first.
 
 # %% tags=["nbval-ignore-output"]
 trials = run_trials(
@@ -225,9 +228,9 @@ for trial in trials:
     print(f"{trial.name}, seed {trial.seed}: BLEU {trial.scores['bleu']:.1f}")
 
 # %% [markdown]
-# Compare your numbers with the stored range. The same seed ends elsewhere on another machine. And one run of
+# Compare your numbers with the stored range. On another machine the same seed may end elsewhere. And one run of
 # an equal model falls outside the range of three half of the time, so run three seeds before you explain
-# anything. `seqattn compare RUN RUN` bootstraps how much depends on the sentences.
+# anything. A bootstrap tells how much depends on the sentences ([chapter 17](17_evaluation.ipynb)).
 #
 # ## The score, or the order?
 #
@@ -235,13 +238,14 @@ for trial in trials:
 # the score, the order (ask before or after the update), what the update reads, the readout, and the
 # number of weights. A tempting experiment swaps their scores and credits the rest to the order. But
 # the other three come with the order.
-#
+
+# %% [markdown]
 # So build eight models in which *only* score, order and readout change. The update always reads the context
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
 # context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
-# weights, down to their initial values. All eight have nearly equal numbers of parameters. The first table is at the contest's learning rate, with more updates than the first contest had; a second one adds other rates, with as many updates and five times as many. One factor is still a bundle: the
+# weights, down to their initial values. All eight have nearly equal numbers of parameters. The first table is at the contest's learning rate, with more updates than the first contest had; a second one adds other rates, with as many updates and five times as many. The readout is a bundle: the
 # maxout readout also reads the last word, has 80 features and a bias, and the tanh readout has 96 and
-# neither.
+# neither. And the order changes two things, as the end of this section says.
 #
 # ```{predict} which-factor
 # ```
@@ -313,7 +317,15 @@ rows = [
     for name, (one, other) in FACTORS.items()
 ]
 columns = ("factor", *(f"pair {i}" for i in range(1, 5)), "of 4 ranges apart")
-display(ResultTable(columns, rows, "BLEU gained, means of three seeds"))
+note = "Pairs, by the settings of the other two factors: "
+note += "; ".join(
+    f"{name}: "
+    + ", ".join(
+        "/".join(p) for p in product(*(v for n, v in FACTORS.items() if n != name))
+    )
+    for name in FACTORS
+)
+display(ResultTable(columns, rows, "BLEU gained, means of three seeds", note))
 trained = {(study["card"]["lr"], study["card"]["updates"]): study["rows"]}
 for run in study["beyond"]["rows"]:
     trained.setdefault((run["lr"], run["updates"]), []).append(run)
@@ -363,16 +375,19 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # By the means "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
 # does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: under tanh, after few updates at a rate of 0.0035, general leads by the means, once with ranges
-# apart by a hair, once with no difference seen. After many, additive leads. (There, at every rate, general under tanh also fits the training pairs least: too few updates, or too high a rate.) So the planned number of updates may turn a comparison around. What counts most changes, too: after few updates at the lowest rate the readout, after many at the two lower
-# rates the score. (Elsewhere the two overlap, seed by seed.)
+# apart by a hair, once with no difference seen. After many, additive leads. (After many, general under tanh also has the highest training loss at each rate, which the table does not show. Too few updates, too high a rate, or a model that fits less: this study does not say.) So the planned number of updates may turn a comparison around. Which of score and readout counts more changes, too: after few updates at the lowest rate the readout, after many at the two lower
+# rates the score. (In the other three rows the two overlap, seed by seed.)
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>What the maps show</summary>
 #
 # In the first table's trainings "after" takes {{ f"{100 * min(fewer):.1f}" }} to
 # {{ f"{100 * max(fewer):.1f}" }} points off the mean alignment error rate, with ranges
-# apart in three of the four pairs. In no pair are the two readouts' error rates apart: no difference seen.
+# apart in three of the four pairs. In
+# these trainings no pair of readouts is apart in alignment error. In the second table's others eight of twenty pairs are, and not all in one direction. "After" has the lower mean error in all
+# twenty-four pairs, with ranges apart in twenty-one.
 #
 # </details>
 #
@@ -415,7 +430,7 @@ ResultTable(("model", *others), rows, title, f"To repeat: {long['card']['command
 # [Chapter 11](11_coverage.ipynb) distinguishes four things called coverage; our contestant of that name
 # has the one in the score. Another is the doubly stochastic penalty {cite:p}`xu2015`,
 # {eq}`eq-look-at-each-word`: the weights of each source word should sum to one. Here it
-# might pull articles, which may look at their noun for its gender, back to their own word. The next table shows Bahdanau's model of the longer trainings, trained again with the penalty and with everything else
+# might pull articles, which may look at their noun for its gender, back to their own word. (Whether it does was not looked at.) The next table shows Bahdanau's model of the longer trainings, trained again with the penalty and with everything else
 # equal:
 
 
@@ -443,12 +458,12 @@ ResultTable(heads, rows, "The penalty, three seeds", note)
 # %% [markdown]
 # In BLEU no difference is seen at any of these rates, with a factor of 0.1. The maps do differ. At each rate they are more diffuse with the penalty, with ranges apart, on what each model wrote. The alignment error is lower with it at the lowest and at the highest
 # rate, with ranges apart; at the one between them, the best for BLEU, it is lower in each
-# seed, but the ranges overlap. [Chapter 3](03_additive.ipynb), with more pairs, a larger factor, other settings and links read from rows alone, found AER lower with it, but by one of two rules only.
+# seed, but the ranges overlap. (Links were read by one rule.) [Chapter 3](03_additive.ipynb), with more pairs, a larger factor, other settings and links read from rows alone, found AER lower with it, but by one of two rules only.
 #
 # ## Long sentences
 #
 # Now ask the question of [chapter 1](01_bottleneck.ipynb) about the longer trainings, each model at its best rate. The figure sets
-# the fixed vector beside Bahdanau's attention on new sentences of 3, 6, … 30 English tokens. Training had
+# the fixed vector beside Bahdanau's attention on new sentences of 3, 6, … 30 English tokens, where a comma counts as one. Training had
 # none above twelve. The sentences were drawn for this figure and are neither validation nor test pairs.
 # Answer the figure's question, then move the slider and read.
 
@@ -517,17 +532,17 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # less than a tenth. The ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb). (There are 40
 # sentences of each length, and some lengths may be harder: at nine words attention has {{ f"{curves['Bahdanau'][2]:.0f}" }} BLEU by the mean, at twelve {{ f"{curves['Bahdanau'][3]:.0f}" }}.)
 #
-# Beyond twelve, attention collapses as well. But there nearly every sentence has the joint *, and*, which
-# training never has. On validation sentences of 9 to 12 words, those with a comma or such a word as *and* or *because*
+# Beyond twelve, attention collapses as well. But there nearly every sentence joins clauses by *, and*, a *joint* that no training sentence has. On validation sentences of 9 to 12 words, those with a comma or such a word as *and* or *because*
 # ("joined" in the table, though such words need not join clauses) score higher than the rest with the fixed vector, with
 # ranges apart; with attention no difference is seen. (They are {{ joints["sentences"]["joined"] }}
-# sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason.) So nothing here says that joints cost the fixed vector its score. From
+# sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason. At one length those with a comma also have a word less, and lengths from 9 to 12 were not matched.) So nothing here says that joints cost the fixed vector its score. From
 # 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
 # {{ f"{grown['joined'][3]:.0%}" }}, so that what length costs is not measured apart from them.
 # Beyond twelve, length, number of joints and kind of joint change together, too: there the grammar appends clauses.
 #
 # </details>
-#
+
+# %% [markdown]
 # Does attention become more diffuse? Here is its entropy as a share of the largest possible:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The entropy of attention over sentence length, as a share of the largest possible, a dot for each of three seeds and a line through their means. It is nearly level at three and six words, goes down to twelve, the longest in training, and goes up beyond."}}
@@ -543,8 +558,7 @@ axes.set_ylim(0, 0.7)
 plt.show()
 
 # %% [markdown]
-# From six words to twelve the share goes down, with ranges apart; in nats no difference is seen, for the largest possible
-# grows. From 15 words on the share is higher than at any length of the training, with ranges apart, on what each model itself wrote; and BLEU is lower.
+# From six words to twelve the share goes down, with ranges apart; in nats (not shown) no difference is seen, for the largest possible entropy, the logarithm of the number of tokens, grows. From 15 words on the share is higher than at each of the four shorter lengths, with ranges apart (at 15 narrowly), on what each model itself wrote; and BLEU is lower.
 #
 # ## Attention dropout
 #
@@ -558,8 +572,8 @@ plt.show()
 # \end{aligned}
 # $$ (eq-attention-dropout)
 #
-# In expectation the weights do not change, nor does their context. In a single step the row need not sum to 1, so maps are drawn from
-# weights *without* dropout. The idea is that a model that cannot rely on one position spreads its attention
+# In expectation the weights do not change, nor does their context. In a single training step the row need not sum to 1. So maps are
+# drawn from the weights *before* dropout; the package returns no others. The idea is that a model that cannot rely on one position spreads its attention
 # and learns what the neighbours know. Test it where a model can memorise: on 1,000 training pairs, seen
 # again and again.
 #
@@ -592,9 +606,10 @@ def beside(runs):
     return rows
 
 
-heads = ("of three seeds", "dropout 0%", "dropout 30%", "ranges")
+heads = ("of three seeds", "dropping 0%", "dropping 30%", "ranges")
 note = f"Copying the nearest of these training pairs: BLEU {stored['few_rules']['copy']:.1f}. "
-note += f"Learning rate {stored['card']['dropout_lr']}, chosen by hand"
+note += f"Learning rate {stored['card']['dropout_lr']}, chosen by hand. "
+note += f"Training perplexity on {long['card']['known_pairs']} of the pairs"
 title = "With dropped weights and without"
 display(ResultTable(heads, beside(stored["dropout"]), title, note))
 
@@ -633,7 +648,7 @@ ResultTable(("learning rate", *heads), rows, title, note)
 # the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates, poorer fit is hardly the reason: both kinds know the training pairs by heart, with perplexities near 1 on
 # 300 of them. Yet with dropout they are behind at each of three learning rates, by the means further than before, and still spread their attention more (over their own, worse translations, which may spread it too). Both kinds are best at the lowest; a still lower one was not tried.
 #
-# Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one strength of dropout. Neither table says that attention dropout costs on other corpora.
+# Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one strength, and 10% of the features dropped in both kinds. Neither table says that attention dropout costs on other corpora.
 #
 # </details>
 #
@@ -669,7 +684,7 @@ ResultTable(heads, rows, "BLEU, three seeds; the copyist has none", note)
 # ### Real sentences
 #
 # The next table shows what long trainings on Multi30k reach on three test sets. The number in brackets is
-# that of the seeds. A command collects the scores from the run folders; [this page](training_runs.md) has every seed, the logs, the commands and the project's goals. BLEU in English and BLEU in German cannot be compared;
+# that of the seeds. A command collects the scores from the run folders; [this page](training_runs.md) has every seed, parts of seed 1's logs, the commands and the project's goals. BLEU in English and BLEU in German cannot be compared;
 # from English to German, moreover, all text was lower-cased, and the Transformer had 40 epochs instead of 60.
 
 # %% tags=["hide-input"]
