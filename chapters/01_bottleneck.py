@@ -701,8 +701,7 @@ for name in ("PyTorch's default", "as in this book"):
 #   vector $c$.
 # - Counting bits does not forbid that: a vector *can* hold sentences of the length at which real systems
 #   fail. A simple code for them degrades smoothly.
-# - How far a gradient reaches back through an untrained GRU depends on how its gates start. Beside the last word, which
-#   counts 1, the first of thirty counts about a millionth with PyTorch's start, a few hundredths with a bias of 2, and nearly 1
+# - How far a gradient reaches back through an untrained GRU depends on how its gates start. If the word that counts most counts 1, the first of thirty counts about a millionth with PyTorch's start, a few hundredths with a bias of 2, and nearly 1
 #   with a bias of 8.
 # - Any fixed vector is the same for every target step.
 # - A weighted sum of all states puts every state one step away, at the price of keeping $T_s\,d$

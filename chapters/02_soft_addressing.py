@@ -655,8 +655,8 @@ heads = ("way", *(f"{pad:,g}" for pad in PADS))
 ResultTable(heads, rows, "Which ways give the right weights, by the score of the pads")
 
 # %% [markdown]
-# With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. Only a mask that
-# *replaces* the scores of the pads, as keys and in every row, by $-\infty$ before the softmax is right for all.
+# With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. Of the ways here only `masked_softmax` passes every test. It *replaces* the scores of the pads, in their columns and in every
+# row, by $-\infty$, and does so before the softmax.
 #
 # There is one thing that no mask on scores can do: a weight of 0 does not protect against a NaN in a
 # *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be

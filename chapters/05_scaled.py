@@ -176,8 +176,8 @@ for d in (4, 64, 1024):
 # $$ \mathrm{Var}(u^\top w) = \frac1d $$ (eq-unit-variance)
 #
 # The product *shrinks*, with a standard deviation of $1/\sqrt d$. To bring it back to 1 you have to
-# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator? The *spread* of their products is the root mean square of a
-# query's products about the mean of its row, since nothing else reaches the softmax.
+# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator? The *spread* of their products is how far a query's products lie from their mean over the keys, as a root mean square. (The mean itself is
+# left out: the softmax ignores what all scores of a row share.)
 #
 # ```{predict} gru-scale
 # ```
@@ -497,7 +497,7 @@ plt.show()
 # %% [markdown]
 # A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
 # dimensions would have been enough, but nothing asked training for two. **Trained thin and cut
-# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place. Only in the third caption, where all rows stay, are these clearly more than random scores keep. (These maps are of one model;
+# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place. Only in the third caption does it keep clearly more rows than random scores do: there all rows stay. (These maps are of one model;
 # *{{ first["source"] }}* became *{{ first["text"] }}*)
 #
 # What becomes of the translations? A general score with a matrix of 64 × 64 was trained on the toy

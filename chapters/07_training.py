@@ -264,7 +264,7 @@ for split in ("short", "long"):
 # **Short sentences.** Every setting returns the same BLEU: greedy search already finds what a beam of 20 finds.
 #
 # **Long ones.** From 1 to 20 mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. Both changes come from length. BLEU is a brevity penalty ({eq}`eq-brevity`) times a mean of n-gram precisions: the penalty moves more than BLEU does, and the precisions move in the
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. The fall from 5 to 20 and the rise with the penalty both come from length. BLEU is a brevity penalty ({eq}`eq-brevity`) times a mean of n-gram precisions: the penalty moves more than BLEU does, and the precisions move in the
 # opposite direction.
 #
 # **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score; then the test only hints. It can see a search error only where the reference itself is likely.) The narrow beams did miss likelier
@@ -581,7 +581,7 @@ plt.show()
 # | Is the loss near zero on new sentences too, while the output is bad? | later words leak into a step | change a later word, see which earlier steps move |
 # | Does another source leave the output as it is? | the source is not read | `seqattn doctor` |
 # | Is the perplexity under teacher forcing bad as well? | it has not learned enough | train on |
-# | Is it good, but goes wrong after one wrong word, on words that it gets right otherwise? | exposure bias | `recovery`, scheduled sampling |
+# | Is the perplexity good, and does the model go wrong after one wrong word, on words that it gets right otherwise? | exposure bias | `recovery`, scheduled sampling |
 # | Does the map look at the same words again? | no memory of what was covered | coverage |
 # | Does only a wide beam repeat, or stop early? | the search finds what the model likes | narrower beam, length penalty |
 

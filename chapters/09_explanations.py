@@ -542,7 +542,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap with the first
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep their answers and their weights. Pushed by
 #   {{ middle }} they still answer every sentence rightly, with weights {{ moved(mild) }} nats away and the largest weight on
-#   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well. (Part of these distances is another seed's: the first GRU, pushed by {{ weak }}, is already {{ f"{pushed['gru', weak][0]['divergence']:.2f}" }} away, pushed by {{ strong }} {{ f"{pushed['gru', strong][0]['divergence']:.2f}" }}.)
+#   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well. (For the GRU part of the distance is another seed's: pushed by {{ weak }}, the first one is already {{ f"{pushed['gru', weak][0]['divergence']:.2f}" }} away, and pushed by {{ strong }} it is {{ f"{pushed['gru', strong][0]['divergence']:.2f}" }} away.)
 # - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, the most strongly pushed to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
 #   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason. But it is not
 #   shown that the GRU's own weights help more than uniform ones do. And such a test has a catch: weights that depend on the
@@ -555,7 +555,8 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #
 # *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Beside the order by attention stand three. Two of them are the paper's as well: by lot, and by the
 # weight times the decision's gradient *in that weight*. The third, by gradient × input, is ours. (The paper also ranks by the
-# gradient in the weight alone.) For a linear readout, with the bias shared out as in {eq}`eq-readout-of-states`, that is $\alpha_i m_i$, towards the decision.
+# gradient in the weight alone.) For a linear readout, with the bias shared out as in
+# {eq}`eq-readout-of-states`, the weight times its gradient is $\alpha_i m_i$, towards the decision.
 
 # %% tags=["hide-input"]
 ORDERS = {

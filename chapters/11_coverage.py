@@ -281,13 +281,12 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the
-#   same contexts, so it writes the same. The last rule takes the shortest bag of these shares: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
+#   same contexts, so the decoder writes the same. The last rule takes the shortest bag of these shares: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
 #   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
-#   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells the
-#   number.
+#   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells their number.
 # - **The other sources** are controls that can count by something else: an end mark to compare with, or their states. Every bag of 6 is sorted,
 #   coverage or not, and few of 12, so a difference in the share sorted could show at 9 alone.
-#   There the ranges overlap, in letters left out as well. But compare sorters of equal seed, six pairs in all: at 9 letters coverage sorts more bags in five, and leaves out fewer letters in five; at 12 it leaves out fewer in all six.
+#   There the ranges overlap, in letters left out as well. But compare sorters of equal seed, six pairs: at 9 letters coverage sorts more bags in five, and leaves out fewer letters in five; at 12 it leaves out fewer in all six.
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, counting the end.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
 #   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of these succeeds.

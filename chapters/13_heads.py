@@ -142,7 +142,7 @@ ResultTable(columns, rows, "Share of neighbours named right, linear readout")
 # %% [markdown]
 # ## One head stays in the triangle
 #
-# That was a limit of one *sum*. One head has a second limit, in what it can return at all. Weights are not negative and sum
+# That was a limit of one sum *and a linear readout*. One head has another limit, in what it can return at all. Weights are not negative and sum
 # to 1 ([chapter 2](02_soft_addressing.ipynb)), so a context is an average of the values and stays inside their hull. For three values that is a triangle. Here
 # the values are the states of *cat*, *sat* and *mat*, with two numbers each. One head compares whole
 # states. Of two heads, the first sees only the first numbers, and the second only the second numbers.

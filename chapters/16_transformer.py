@@ -625,8 +625,7 @@ Recency(
 # %% [markdown]
 # <details><summary>What the figure shows</summary>
 #
-# The state of an untrained GRU favours the words that it read last. The table of linear attention only
-# adds: no word fades, before training or after.
+# The state of an untrained GRU favours the words that it read last. The table of linear attention only adds. So no word fades beside later ones, before training or after.
 #
 # </details>
 

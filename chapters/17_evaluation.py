@@ -343,8 +343,9 @@ PairedDraws(
 #
 # $$ p = \frac{1+\#\{k:|d^\ast_k-d|\ge|d|\}}{1+K} $$ (eq-bootstrap)
 #
-# Assume that the draws scatter about $d$ as they would about 0 if there were no difference. Then $p$ is the share of
-# draws that lie at least as far from $d$ as $d$ lies from 0. The corpus itself counts as one draw, so $p$
+# So $p$ is the share of draws that lie at least as far from
+# $d$ as $d$ lies from 0. If the draws scatter about $d$ as they would about 0 without a difference, it tells how often so
+# large a difference would come about without one. The corpus itself counts as one draw, so $p$
 # is never 0. Below are ten pairs of trainings. A difference is often called *significant* if
 # $p < 0.05$.
 #
@@ -372,8 +373,8 @@ ResultTable(heads, rows, "Ten pairs of equal trainings, BLEU")
 # translators, and more sentences would tell more pairs apart. The bootstrap answers the question "Would other sentences say the same of *these two
 # trainings*?" It cannot answer "Is the method better?", because it never saw another training.
 #
-# And $p$ is estimated, too: with 1,000 draws a $p$ of 0.05 has a standard error of 0.007, and for this pair a few
-# seeds of the draws, the default among them, then put it just above 0.05. So these have 10,000 draws. (Nor are ten pairs of five trainings
+# And $p$ is estimated, too: with 1,000 draws a $p$ of 0.05 has a standard error of 0.007, so the seed of
+# the draws can decide. With 1,000 of them, three such seeds do not all put this pair on one side of 0.05. The table has 10,000 draws. (Nor are ten pairs of five trainings
 # ten independent tests.)
 #
 # </details>
