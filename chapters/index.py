@@ -26,7 +26,7 @@ WeightedSum(predict=False)
 # %% [markdown]
 # Each English word has a state. Each state gets a weight; the weights are positive and sum to 1. The
 # context, which the translator reads, is the weighted sum of the states. In the figure it is where the
-# chain ends: each link is a state, shortened to its weight. These scores were set by hand. In [Additive
+# chain ends: each link is a state times its weight. These scores were set by hand. In [Additive
 # attention](03_additive.ipynb) you train a model that finds its own, and compare its weights with the
 # true word alignments.
 
@@ -46,19 +46,19 @@ WeightedSum(predict=False)
 # :::{grid-item}
 # **Checked by machine**
 #
-# Each formula leads to the function that computes it, the test that checks it and, where there is one, the exercise that asks for it. [The map](map.md) holds all these links; a broken link stops the build.
+# Each formula leads to the function that computes it or to which it applies, the test that checks it and, where there is one, the exercise that asks for it. [The map](map.md) holds all these links; a broken link stops the build.
 # :::
 #
 # :::{grid-item}
 # **Predict, then see**
 #
-# Figures ask before they answer, and compute in the page: no server, no account, no network.
+# Most figures ask before they answer. All compute in the page: no server, no account, no network.
 # :::
 #
 # :::{grid-item}
 # **Measured, luck included**
 #
-# Trained models are compared over seeds, with their spread, many of them on sentences whose true alignments are known. Each long measurement names the command that repeats it.
+# Trained models are compared over seeds, with their spread; where there is one seed, the page says so. Many translate sentences whose true alignments are known. Each long measurement names the command that repeats it.
 # :::
 # ::::
 #

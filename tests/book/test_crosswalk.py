@@ -96,6 +96,17 @@ def test_the_order_of_arguments(keras, given):
     close(keras.Attention()([q, v, k]), expected)
     assert (keras.Attention()([q, k, v]) - expected).abs().max() > 0.5
     close(F.scaled_dot_product_attention(q, k, v), ScaledDotProductAttention()(q, k, v).context)
+    # With several heads: other keys move the weights, other values do not.
+    several, torchs = keras.MultiHeadAttention(HEADS, D // HEADS), theirs()
+    others = torch.randn(B, K, D)
+
+    def of_keras(value, key):
+        return several(q, value, key, return_attention_scores=True)[1]
+
+    close(of_keras(others, k), of_keras(v, k))
+    assert (of_keras(v, others) - of_keras(v, k)).abs().max() > 0.01
+    close(torchs(q, k, others)[1], torchs(q, k, v)[1])
+    assert (torchs(q, others, v)[1] - torchs(q, k, v)[1]).abs().max() > 0.01
 
 
 def test_nothing_to_attend_in_this_package(given):
@@ -154,6 +165,10 @@ def test_which_weights_are_returned(keras, given):
     assert weights.shape == (B, HEADS, Q, K)
     assert (weights == 0).any()  # dropped
     assert (weights.sum(-1) - 1).abs().max() > 0.1
+    for layer in (keras.Attention(dropout=0.5), keras.AdditiveAttention(dropout=0.5)):
+        _, weights = layer([q, v, k], return_attention_scores=True, training=True)
+        assert (weights == 0).any()
+        assert (weights.sum(-1) - 1).abs().max() > 0.1
 
 
 def test_keras_concat_concatenates_nothing(keras, given):
