@@ -7,10 +7,12 @@ one sentence at a time, as the tutorials do. Sizes and method as in ``benchmarks
 
 import json
 import tempfile
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from benchmarks.race import (
     DROPOUT,
@@ -38,10 +40,19 @@ STEPS = 40
 CPU = torch.device("cpu")
 
 
-def ours(data: dict, model: str, beam: int, bf16: bool):
-    """Give what translates a batch with one of our models and counts the tokens written."""
+def ours(
+    data: dict,
+    model: str,
+    beam: int,
+    bf16: bool,
+    wrap: Callable[[nn.Module], nn.Module] = lambda model: model,
+):
+    """Give what translates a batch with one of our models and counts the tokens written.
+
+    ``wrap`` makes of the model what searches.
+    """
     torch.manual_seed(0)
-    built = build_model(MODELS[model], *data["sizes"]).eval()
+    built = wrap(build_model(MODELS[model], *data["sizes"]).eval())
     with torch.no_grad():
         built.decoder.vocabulary.bias[EOS] = -1e4  # no sentence may end early
     batches = Batches([Example(*pair) for pair in data["examples"]])

@@ -14,6 +14,9 @@ that have half of the threads and of every batch each, and exchange gradients, a
 launch`` lets them. The recurrent models also train, in 32 bits and in bfloat16, with every product
 taken out of the loop over the steps that can leave it, and in bfloat16 with what all steps read
 cast at each step anew, instead of once (``seqattn/precision.py``).
+
+With ``--search`` the recurrent models, untrained, translate as in ``benchmarks.decode``: as they
+are, and with the products of contexts taken out of the loop.
 """
 
 import argparse
@@ -31,7 +34,7 @@ from torch import Tensor, distributed, nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
-from benchmarks import train
+from benchmarks import decode, train
 from benchmarks.race import (
     Standing,
     commands,
@@ -47,7 +50,7 @@ from seqattn.attention import Memory
 from seqattn.data import Batches, Example, batches
 from seqattn.models import AttentionDecoder, Encoded, State, decoder
 from seqattn.models.decoder import stack_steps
-from seqattn.models.rnn import gru_step
+from seqattn.models.rnn import Hidden, gru_step
 from seqattn.training import read_preset
 
 AS_IT_IS, MASKS, MEMORY = "as it is", "with PyTorch's dropout", "with memory given back"
@@ -111,35 +114,57 @@ class ProjectingDecoder(AttentionDecoder):
         W = self.readout.W.weight.split((d_hidden, self.d_encoder, d_embed), 1)
         return update, dict(zip(("state", "context", "embedded"), W))
 
+    def _take(
+        self, gates_x: Tensor, h: Tensor, fed: Tensor | None, memory: Memory | None, state: State
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Take a step: the next state, what the context brings to the features, and weights."""
+        linear = nn.functional.linear
+        update, readout = self._parts()
+        if self.context_first:
+            context, weights, _ = self._attend(h, memory, state)
+            context, beside = context.tensor_split([len(readout["context"])], -1)
+        else:
+            beside = linear(fed, update["beside"])
+        h = gru_step(gates_x + beside, h, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
+        if not self.context_first:
+            context, weights, _ = self._attend(h, memory, state)
+            context = torch.tanh(context + linear(h, readout["state"]))
+        return h, context, weights
+
+    def _read_out(self, contexts: Tensor, states: Tensor, embedded: Tensor) -> Tensor:
+        """Give the features of one step, or of all at once."""
+        if not self.context_first:
+            return contexts
+        readout = self._parts()[1]
+        W = torch.cat([readout["state"], readout["embedded"]], 1)
+        both = nn.functional.linear(torch.cat([states, embedded], -1), W, self.readout.W.bias)
+        return torch.maximum(*(contexts + both).chunk(2, -1))
+
+    def _gates(self, embedded: Tensor) -> Tensor:
+        return nn.functional.linear(embedded, self._parts()[0]["embedded"], self.rnn.bias_ih_l0)
+
+    def _advance(
+        self, embedded: Tensor, state: State, memory: Memory | None
+    ) -> tuple[State, Tensor, Tensor | None]:
+        """Take a step of a search, which knows the last word alone."""
+        h = state.hidden.outputs[-1]
+        h, context, weights = self._take(self._gates(embedded), h, state.fed, memory, state)
+        features = self._read_out(context, h, embedded)
+        fed = None if self.context_first else features
+        return State(Hidden((h,), None), fed, state.fixed, state.past), features, weights
+
     def _one_by_one(
         self, embedded: Tensor, state: State, memory: Memory | None
     ) -> tuple[Tensor, Tensor | None]:
         """Run step by step; the two orders share what is before the loop."""
-        linear = nn.functional.linear
-        update, readout = self._parts()
-        rnn, h, fed = self.rnn, state.hidden.outputs[-1], state.fed
-        d_features = len(readout["context"])
+        h, fed = state.hidden.outputs[-1], state.fed
         states, contexts, maps = [], [], []
-        for gates_x in linear(embedded, update["embedded"], rnn.bias_ih_l0).unbind(1):
-            if self.context_first:
-                context, weights, _ = self._attend(h, memory, state)
-                context, beside = context.tensor_split([d_features], -1)
-            else:
-                beside = linear(fed, update["beside"])
-            h = gru_step(gates_x + beside, h, rnn.weight_hh_l0, rnn.bias_hh_l0)
-            if not self.context_first:
-                context, weights, _ = self._attend(h, memory, state)
-                fed = context = torch.tanh(context + linear(h, readout["state"]))
+        for gates_x in self._gates(embedded).unbind(1):
+            h, fed, weights = self._take(gates_x, h, fed, memory, state)
             states.append(h)
-            contexts.append(context)
+            contexts.append(fed)
             maps.append(weights)
-        features = torch.stack(contexts, 1)
-        if self.context_first:
-            both = torch.cat([torch.stack(states, 1), embedded], -1)
-            W = torch.cat([readout["state"], readout["embedded"]], 1)
-            features = torch.maximum(
-                *(features + linear(both, W, self.readout.W.bias)).chunk(2, -1)
-            )
+        features = self._read_out(torch.stack(contexts, 1), torch.stack(states, 1), embedded)
         return features, stack_steps(maps)
 
 
@@ -167,6 +192,23 @@ def hold(arguments: argparse.Namespace) -> dict[str, list[Standing]]:
             print(f"\n{title}")
             speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
             parts[title] = report(speeds, base)
+    return parts
+
+
+def hold_searches(arguments: argparse.Namespace) -> dict[str, list[Standing]]:
+    """Let each recurrent model translate in turns as it is, and with products out of the loop."""
+    parts = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.json"
+        write_examples(path, arguments.corpus, arguments.tokens)
+        for model in RECURRENT:
+            for title, beam in (("greedy search", "1"), ("beam of 5", "5")):
+                names = {part: [model, "fp32", beam, part] for part in (AS_IT_IS, PROJECTED)}
+                started, base = commands(arguments, path, "gains", names, {})
+                title = f"{model}, {title}, fp32, {arguments.threads} threads"
+                print(f"\n{title}")
+                speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
+                parts[title] = report(speeds, base)
     return parts
 
 
@@ -229,9 +271,12 @@ def be_one_of_two(arguments: argparse.Namespace, data: train.Data) -> None:
 
 def be(arguments: argparse.Namespace) -> None:
     """Be a contestant."""
-    file, model, precision, part = arguments.contestant
+    file, model, precision, *beam, part = arguments.contestant
     train.MODELS = MODELS
     data = json.loads(Path(file).read_text())
+    if beam:
+        wrap = project if part == PROJECTED else lambda model: model
+        return obey(decode.ours(data, model, int(beam[0]), precision == "bf16", wrap))
     if part in (PROCESSES, PEER):
         return be_one_of_two(arguments, data)
     if part == SHAPES:
@@ -244,13 +289,15 @@ def be(arguments: argparse.Namespace) -> None:
 def main() -> None:
     """Run the contest, or be one of its contestants."""
     take_out(sys.argv[-1])  # before anything is set up
-    arguments = read_arguments(__doc__.splitlines()[0])
+    arguments = read_arguments(__doc__.splitlines()[0], search=True)
     if arguments.contestant:
         return be(arguments)
     print(f"PyTorch {torch.__version__}, {arguments.corpus}, {arguments.rounds} rounds")
-    parts = hold(arguments)
+    parts = hold_searches(arguments) if arguments.search else hold(arguments)
     if arguments.book:
-        write_standings("gains", parts, "python -m benchmarks.gains --book", arguments)
+        option = " --search" * arguments.search
+        name = "gains of searches" if arguments.search else "gains"
+        write_standings(name, parts, f"python -m benchmarks.gains{option} --book", arguments)
 
 
 if __name__ == "__main__":

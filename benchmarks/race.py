@@ -79,6 +79,7 @@ def read_arguments(
     *,
     trained: bool = False,
     device: bool = False,
+    search: bool = False,
 ) -> argparse.Namespace:
     """Read what every contest of translators may be told, and set up this process."""
     parser = argparse.ArgumentParser(description=description)
@@ -89,6 +90,8 @@ def read_arguments(
         parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
     if device:
         parser.add_argument("--device", type=torch.device, default=CPU, help="cpu or cuda")
+    if search:
+        parser.add_argument("--search", action="store_true", help="searches, not trainings")
     parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8.0, help="of each window")

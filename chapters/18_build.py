@@ -98,7 +98,7 @@ for found in Translator(tiny, words).translate(
 #
 # A corpus is a list of sentence pairs in three parts. The model learns from `train`. Whatever *you* choose
 # or inspect, you choose or inspect on `valid`. The last part, `test`, gives the final scores and decides
-# nothing. This page reads it for no score and no choice. (The five sentences of this book are test sentences. They are shown here as examples, and decide nothing.) How new are the validation sentences? Count those that differ from
+# nothing. This page reads it for no score and no choice. (The first of this book's five sentences is a test sentence. It is shown here as an example, and decides nothing.) How new are the validation sentences? Count those that differ from
 # some training sentence in *one word*. And let the laziest translator set a floor: it finds the training
 # sentence of the same length that shares the most words in the same places, and copies its translation.
 

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks import gains, race, train
 from benchmarks.textbook import TextbookModel
+from seqattn.decoding import beam_search, greedy
 from seqattn.models import build_model
 from seqattn.training.graphs import GraphedUpdates, repeat
 
@@ -179,6 +180,18 @@ def test_products_outside_the_loop_change_neither_scores_nor_gradients(name):
         torch.testing.assert_close(one, other)
 
 
+@pytest.mark.parametrize("name", gains.RECURRENT)
+def test_products_outside_the_loop_change_no_search(name):
+    torch.manual_seed(0)
+    model = build_model(replace(gains.MODELS[name], d_embed=6, d_hidden=8), 11, 13).double().eval()
+    source, lengths = torch.tensor([[4, 5, 6, 2], [7, 8, 2, 0]]), torch.tensor([4, 3])
+    changed = gains.project(deepcopy(model))
+    for search in (greedy, functools.partial(beam_search, beam=3)):
+        one, other = (search(m, source, lengths, max_len=9) for m in (model, changed))
+        assert torch.equal(one.tokens, other.tokens)
+        torch.testing.assert_close(one.scores, other.scores)
+
+
 def test_two_processes_share_each_batch_and_count_together(tmp_path):
     examples = [([5] * n + [2], [6] * n + [2]) for n in range(1, 9)]
     data = {"bucketed": [[0, 1, 2], [3], [5, 6]], "sizes": [9, 9], "examples": examples}
@@ -240,6 +253,20 @@ def test_what_the_page_says_of_the_gains_holds():
     assert all(middle < 1.1 for middle, _, _ in pairs)
     assert found["bahdanau", gains.PROCESSES][2] < 1
     assert found["luong", gains.PROCESSES][0] <= 0.9
+
+
+def test_what_the_page_says_of_products_outside_the_loop_of_a_search_holds():
+    page, _ = ratios_on_the_page("gains of searches")
+    block = page.partition("<!-- begin gains of searches -->")[2]
+    block = block.partition("<!-- end gains of searches -->")[0]
+    row = re.escape(gains.PROJECTED) + r" \|.*?\| ([\d.]+) \(([\d.]+)\D+([\d.]+)\)"
+    titles = re.findall(r"\*\*(\w+, [\w ]+), fp32, 2 threads\*\*", block)
+    found = {t: tuple(map(float, r)) for t, r in zip(titles, re.findall(row, block), strict=True)}
+    assert len(found) == 4
+    assert "faster in every round, by a tenth or more: Bahdanau's model with a beam." in page
+    assert found.pop("bahdanau, beam of 5")[1] >= 1.1
+    assert "In the others the range has 1 in it: no difference is seen." in page
+    assert all(low < 1 < high for _, low, high in found.values())
 
 
 def ratios_on_the_page(name, of="median"):

@@ -244,6 +244,12 @@ def test_the_sentences_that_grow_are_in_no_split():
         assert drawn.isdisjoint(pair.source for pair in read_split(contest.CORPUS, split))
 
 
+def test_both_kinds_of_the_study_of_dropped_weights_drop_features():
+    kinds = contest.dropping()
+    assert {config.attention_dropout for config in kinds.values()} == {0.0, 0.3}
+    assert {config.dropout for config in kinds.values()} == {0.1}
+
+
 def test_the_toy_training_has_no_sentence_above_twelve_words():
     train = read_split(contest.CORPUS, "train")
     assert max(len(tokenize(pair.source, "en")) for pair in train) == 12
