@@ -146,8 +146,7 @@ vocabularies = pieces if FULL else whole
 # refer to
 # whole words, so there we keep them. Either way the vocabulary belongs *to the model*, and is stored with its
 # weights. With a different vocabulary the ids stand for other words, and the output makes no sense.
-
-# %% [markdown]
+#
 # ## A batch, by hand
 #
 # The source sentences of a batch become one rectangle of ids, in which short sentences are padded with id
@@ -158,7 +157,7 @@ vocabularies = pieces if FULL else whole
 # target length first and source length second. The size of a batch is measured in tokens, so it holds many
 # short sentences or few long ones. The encoder also **packs** its batch: it hands PyTorch the true lengths,
 # so that no state is computed from padding. The next cell compares the padding left among the targets
-# with that of random batches. (Among the sources more is left. They are sorted second, and their width is rounded up to a multiple of four, so that there are fewer shapes, which helps on a GPU.)
+# with that of random batches. (Among the sources, which are sorted second, more is left: their width is also rounded up to a multiple of four.)
 
 # %%
 examples = encode_pairs(
@@ -310,16 +309,15 @@ print(f"loss {loss:.2f} on the fifth batch; the weights agree after five updates
 # %% [markdown]
 # ## A run is a folder
 #
-# From here on the package's trainer makes the updates. It begins with a fresh model and takes the step above, hundreds of times, with the
+# From here on the package's trainer makes the updates. It begins with a fresh model and takes the step above, with the
 # penalty of [chapter 3](03_additive.ipynb) in the loss, a schedule, validations and files. `config.json` records what was asked for, `metrics.jsonl`
 # what was measured, one line each time. `best` and `last` hold weights and vocabularies, the files in `kept` weights alone. `last` also holds
 # the optimiser, the state of the random numbers and the position in the data. So where the number of updates or epochs is fixed, an interrupted run
 # that `resumed_run` continues ends with the same weights, bit for bit, on the same processor with as many threads. On a GPU, sums may be
 # taken in a different order from run to run, so a seed repeats a training only approximately. In full mode,
 # the next cell takes up by itself what it began before it was cut off. But if you changed the settings, it deletes that run and begins anew: name another folder to keep both.
-
-# %% [markdown]
-# Two settings serve the figures below. `first_look=50` also validates after 50, 100, 200, … updates of the
+#
+# `first_look=50` also validates after 50, 100, 200, … updates of the
 # first epoch, to show how learning begins. At the end, `average=8` averages the weights from the
 # validations with the best BLEU, eight at most. The mean is kept, as `average`, unless BLEU and perplexity both prefer the
 # best single one. For the mean, the run saves the weights of those validations in `kept`, and a figure below shows them in turn.
@@ -535,12 +533,11 @@ translator.model.forward = sound
 #
 # - **Loss against BLEU.** Teacher-forced loss judges the next word after a true beginning. A model that is
 #   sure of the next *true* word may still drift on its own words {cite:p}`bengio2015`. Measure both.
-# - **The test set in the vocabulary, or in any choice.** Learn pieces from training sentences.
+# - **The test set in the vocabulary, or in any choice.**
 # - **What is not reproducible.** Seeds fix the initial weights, dropout and the order of batches. Another
 #   number of threads, another processor or a GPU adds in a different order, and training amplifies
 #   differences in the last digits.
-
-# %% [markdown]
+#
 # Before you ship:
 #
 # | check | how |

@@ -264,7 +264,6 @@ def drawn_again(predicted, draws=200):
     return found[draws // 40], found[-draws // 40 - 1]
 
 
-three = [run["aer"] for run in measured("contest")["contest"][:3]]
 rates = {name: alignment_error_rate(found, gold, gold) for name, found in links.items()}
 ranges = {name: drawn_again(found) for name, found in links.items()}
 rows = [(n, f"{rates[n]:.1%}", "{:.1%} to {:.1%}".format(*ranges[n])) for n in rates]
@@ -281,12 +280,10 @@ None if FULL else ResultTable(("links by", "AER", "95% of draws"), rows, title)
 # smaller ones, after one pass over the same pairs and with a penalty too ([chapter 8](08_reading_maps.ipynb)), are not: on test
 # pairs, where the aligner has 11.1% as well, they have {{ eight }}. So whether
 # attention beats a careful aligner depends on the model and its training. The threshold matters little: of the three, 0.25
-# leads by less than a point. Three models of [chapter 20](20_study.ipynb), from 8,000 pairs, after few updates and without the
-# penalty, have {{ ", ".join(f"{r:.1%}" for r in three) }} on that corpus's validation pairs; pairs, updates and penalty all differ.
+# leads by less than a point.
 #
 # </details>
-
-# %% [markdown]
+#
 # ### Read the map of one sentence
 #
 # A **diagonal** suggests that the two word orders agree; a **jump**, that they do not. At a **diffuse** row
@@ -337,13 +334,12 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# *Un* and *le* are among the sharpest (mostly articles). Whether the penalty helps there, which wants every English word read, articles too, was not tried. At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
+# *Un* and *le* are among the sharpest (mostly articles). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
 # English word with another (*est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
 # that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* puts most of it elsewhere. (Whether sharing is the reason was not tried either. One model; {cite:t}`ghader2017` measured real text.)
 #
 # </details>
-
-# %% [markdown]
+#
 # ## Greedy, beam, draw
 #
 # What to write is a choice. Try greedy first: it is the simplest, and no search repairs the model's probabilities. A beam keeps several beginnings. Sums of log-probabilities favour short
@@ -594,16 +590,15 @@ heads = heads[: len(rows[0])]
 ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 
 # %% [markdown]
-# Leaving out the near sentences changes the translator's BLEU by less than one point, and the copyist's by more than two. This is one training; the next page
-# asks how far apart two can be.
+# Leaving out the near sentences changes the translator's BLEU by less than one point, and the copyist's by more than two. This is one training; the next page has more.
 #
 # ## Where it breaks
 #
-# - **Scores that may not stand side by side**: different tokenisation, different case, a sentence's score
+# - **Scores that may not stand side by side**: tokenisation, case, a sentence's score
 #   beside a corpus's, training loss with dropout beside validation loss without.
 # - **A rate without a simple rule beside it.** The diagonal is hard to beat where orders agree.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
-# - **A score on sentences like those of the training, where the sentences of use are others.**
+# - **A score on sentences like those of the training alone.**
 #
 # ## Check yourself
 #
@@ -615,11 +610,10 @@ ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 #
 # ```{self-check} two-scores
 # ```
-
-# %% [markdown]
+#
 # ## What you now know
 #
-# - A few lines of code count BLEU. A score that you publish needs a signature, which says how it was counted.
+# - A few lines of code count BLEU; a score that you publish needs a signature as well.
 # - Attention can link words though it was shown no links; compare its error with an aligner's and the
 #   diagonal's.
 # - A range over sentences says how much depends on these sentences, and nothing about another training.

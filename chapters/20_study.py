@@ -119,15 +119,13 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, with three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation, its MiB say by how much the training raised the peak of its process's memory. In MiB the three seeds of the fixed vector alone differ nearly as much as all twelve recurrent trainings: read no ranking from it.
-# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. The mean of rows that differ is less sharp than they are on average: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
-
-# %% [markdown]
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates. The second table's "core s" are seconds of processor time, with the validation, its MiB the rise of its process's peak memory. Do not rank by MiB: the fixed vector's three seeds differ nearly as much as all twelve recurrent trainings.
+# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. The mean of rows that differ is less sharp than they are on average: compare neither its entropy nor its links with those of single maps. The last rows need no model: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
+#
 # In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from lowest to highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs at each rate. Of the contest's models "ahead" and "behind" mean ranges apart. With three seeds of each that is a hint, and a
-# weaker one where the gap is narrow.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs at each rate. Of the contest's models "ahead" and "behind" mean ranges apart. With three seeds that is a hint, weaker where the gap is narrow.
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation: validation BLEU. The additive models and the Transformer stand clearly to the right of Luong's model, which stands to the right of the fixed vector."}}
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
 SHOWN = {"bleu": ".1f", "perplexity": ".2f", "aer": ".1%", "entropy": ".2f"}
 COSTS = {"seconds": "core s", "memory": "MiB"}
@@ -185,9 +183,7 @@ note = (
 note += f"{last} of {len(long['contest'])} trainings it is the last, and from the ninth to the tenth "
 note += f"BLEU changes by {spread(final, '+.1f').replace('-', '−')}; the rate is nearly 0 by then, "
 note += f"so that is no proof of convergence. To repeat: {long['card']['command']}"
-ResultTable(heads, rows, title, note)
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation: validation BLEU. The additive models and the Transformer stand clearly to the right of Luong's model, which stands to the right of the fixed vector."}}
+display(ResultTable(heads, rows, title, note))
 plot_spread(stored["contest"], "bleu", label="validation BLEU after equal updates")
 plt.show()
 
@@ -195,11 +191,9 @@ plt.show()
 # **It shows** what each model reaches on a small corpus after
 # {{ stored["card"]["updates"] }} updates at one learning rate, chosen by hand: the additive
 # models and the Transformer ahead of Luong's, and all ahead of the fixed vector. **It does not show**
-# which model is best, because another rate changes the order. With one seed at four rates, Luong's model and
-# the Transformer have their best at the contest's, the others at twice that, where the Transformer
+# which model is best, because another rate changes the order. With one seed, Luong's model and the Transformer have their best at the contest's, the others at twice that, where the Transformer
 # fails.
-
-# %% [markdown]
+#
 # The last table's trainings are six times as long; as before, rates fall to 0. At its three
 # lower rates the additive models and the Transformer are ahead of Luong's, which is ahead of the fixed vector. At a
 # quarter and at half of the contest's rate the Transformer is ahead of Bahdanau's model, at the contest's behind. At best rates, with worse ones on both sides, no difference is seen among these two and coverage;
@@ -230,7 +224,7 @@ for trial in trials:
 # %% [markdown]
 # Compare your numbers with the stored range. On another machine the same seed may end elsewhere. And one run of
 # an equal model falls outside the range of three half of the time, so run three seeds before you explain
-# anything. A bootstrap tells how much depends on the sentences ([chapter 17](17_evaluation.ipynb)).
+# anything.
 #
 # ## The score, or the order?
 #
@@ -238,14 +232,13 @@ for trial in trials:
 # the score, the order (ask before or after the update), what the update reads, the readout, and the
 # number of weights. A tempting experiment swaps their scores and credits the rest to the order. But
 # the other three come with the order.
-
-# %% [markdown]
+#
 # So build eight models in which *only* score, order and readout change. The update always reads the context
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
 # context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
 # weights, down to their initial values. All eight have nearly equal numbers of parameters. The first table is at the contest's learning rate, with more updates than the first contest had; a second one adds other rates, with as many updates and five times as many. The readout is a bundle: the
 # maxout readout also reads the last word, has 80 features and a bias, and the tanh readout has 96 and
-# neither. And the order changes two things, as the end of this section says.
+# neither. The order changes two things (see below).
 #
 # ```{predict} which-factor
 # ```
@@ -535,14 +528,13 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # Beyond twelve, attention collapses as well. But there nearly every sentence joins clauses by *, and*, a *joint* that no training sentence has. On validation sentences of 9 to 12 words, those with a comma or such a word as *and* or *because*
 # ("joined" in the table, though such words need not join clauses) score higher than the rest with the fixed vector, with
 # ranges apart; with attention no difference is seen. (They are {{ joints["sentences"]["joined"] }}
-# sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason. At one length those with a comma also have a word less, and lengths from 9 to 12 were not matched.) So nothing here says that joints cost the fixed vector its score. From
+# sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason. Those with a comma have a word less at one length, and lengths were not matched.) So nothing here says that joints cost the fixed vector its score. From
 # 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
-# {{ f"{grown['joined'][3]:.0%}" }}, so that what length costs is not measured apart from them.
-# Beyond twelve, length, number of joints and kind of joint change together, too: there the grammar appends clauses.
+# {{ f"{grown['joined'][3]:.0%}" }}, so what length costs is not measured apart from them.
+# Beyond twelve, length, number of joints and kind of joint change together, too.
 #
 # </details>
-
-# %% [markdown]
+#
 # Does attention become more diffuse? Here is its entropy as a share of the largest possible:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The entropy of attention over sentence length, as a share of the largest possible, a dot for each of three seeds and a line through their means. It is nearly level at three and six words, goes down to twelve, the longest in training, and goes up beyond."}}

@@ -751,7 +751,7 @@ def test_maps_name_the_word_that_counts_less_often_than_links_on_draws_too():
     translator = Translator.load("toy")
     valid = read_split(CorpusConfig("toy", "en", "fr", pairs=40_000), "valid")[:150]
     [damage] = [code for code in code_of("19_judge") if "def damage(pair)" in code]
-    names = {"torch": torch, "translator": translator, "BOS": BOS, "UNK": UNK}
+    names = {"torch": torch, "translator": translator, "BOS": BOS, "UNK": UNK, "FULL": False}
     exec(damage[: damage.index("hits, steps")], names)
     counts, by_one = [], []
     for one, told in zip(valid, translator.force(valid), strict=True):
