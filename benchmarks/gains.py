@@ -295,9 +295,10 @@ def main() -> None:
     print(f"PyTorch {torch.__version__}, {arguments.corpus}, {arguments.rounds} rounds")
     parts = hold_searches(arguments) if arguments.search else hold(arguments)
     if arguments.book:
-        option = " --search" * arguments.search
         name = "gains of searches" if arguments.search else "gains"
-        write_standings(name, parts, f"python -m benchmarks.gains{option} --book", arguments)
+        given = " ".join(word for word in sys.argv[1:] if word != "--book")
+        how = f"python -m benchmarks.gains {given} --book".replace("  ", " ")
+        write_standings(name, parts, how, arguments)
 
 
 if __name__ == "__main__":

@@ -176,7 +176,7 @@ for d in (4, 64, 1024):
 # $$ \mathrm{Var}(u^\top w) = \frac1d $$ (eq-unit-variance)
 #
 # The product *shrinks*, with a standard deviation of $1/\sqrt d$. To bring it back to 1 you have to
-# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator? The *spread* of their products is how far a query's products lie from their mean over the keys, as a root mean square. (The mean itself is
+# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator? The *spread* of their products is how far a query's products lie from their mean over the keys, as a standard deviation. (The mean itself is
 # left out: the softmax ignores what all scores of a row share.)
 #
 # ```{predict} gru-scale

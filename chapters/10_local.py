@@ -375,8 +375,8 @@ plt.show()
 #
 # Here are three tasks on letters. Each writes them in a code; what differs is the order.
 # *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal drifts, far more than in French: with 10 letters local-m sees nothing in the last 7 of 20 steps. Three models differ in their attention; the window has $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
-# with drift, it is the highest that was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right only at its own place. If a model writes one letter too many, all later ones stand one place off; if it stops early, the missing letters count as wrong. (How often either happens was not counted. A letter one place off is right about as often as a guess, and a missing letter
-# never is: so stopping early can bring a model below a guess.) Two rules need no model: a letter drawn by lot, and the code of the source letter
+# with drift, it is the highest that was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right only at its own place. If a model writes one letter too many, all later ones stand one place off; if it stops early, the missing letters count as wrong. (How often either happens was not counted. In *substitute* and *reverse* a letter one place off is right about as
+# often as a guess. A missing letter never is: so stopping early can bring a model below a guess.) Two rules need no model: a letter drawn by lot, and the code of the source letter
 # at $t$. The last row of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences

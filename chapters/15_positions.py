@@ -193,7 +193,7 @@ print("with 16 numbers, at distances 3 and 19:", (fewer @ fewer[0])[[3, 19]])
 # $$ \begin{pmatrix} P_{p+n,2j} \\ P_{p+n,2j+1} \end{pmatrix} = \begin{pmatrix} \cos\varphi & \sin\varphi \\ -\sin\varphi & \cos\varphi \end{pmatrix} \begin{pmatrix} P_{p,2j} \\ P_{p,2j+1} \end{pmatrix} $$ (eq-shift)
 #
 # These are the angle-addition formulas. The matrix depends on $n$ but not on $p$, so a matrix
-# that is learned once can mean *three places to the left* everywhere. (It shifts $P_p$. A state also holds the word, on which the same matrix acts, so a layer need not learn the shift exactly.) {cite:t}`vaswani2017` chose these waves
+# that is learned once can mean *three places to the left* everywhere. (The matrix shifts $P_p$. A state also holds the word, and the same matrix changes that, too. So it is not certain that a layer learns the shift exactly.) {cite:t}`vaswani2017` chose these waves
 # because they expected that attending by relative position would then be easy to learn. Learned positions translated about as
 # well; they preferred waves because these might carry on to sentences longer than in training. (You will see that measured.) With complex
 # numbers, the shift is one multiplication:

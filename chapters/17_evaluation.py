@@ -374,7 +374,7 @@ ResultTable(heads, rows, "Ten pairs of equal trainings, BLEU")
 # trainings*?" It cannot answer "Is the method better?", because it never saw another training.
 #
 # And $p$ is estimated, too: with 1,000 draws a $p$ of 0.05 has a standard error of 0.007, so the seed of
-# the draws can decide. With 1,000 of them, three such seeds do not all put this pair on one side of 0.05. The table has 10,000 draws. (Nor are ten pairs of five trainings
+# the draws can decide. With 1,000 draws, from their seeds 0, 1 and 2, $p$ of trainings 1 and 5 is not always on the same side of 0.05. The table has 10,000. (Nor are ten pairs of five trainings
 # ten independent tests.)
 #
 # </details>

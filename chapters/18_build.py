@@ -98,7 +98,7 @@ for found in Translator(tiny, words).translate(
 #
 # A corpus is a list of sentence pairs in three parts. The model learns from `train`. Whatever *you* choose
 # or inspect, you choose or inspect on `valid`. The last part, `test`, gives the final scores and decides
-# nothing. This page reads it for no score and no choice. (The first of this book's five sentences is a test sentence. It is shown here as an example, and decides nothing.) How new are the validation sentences? Count those that differ from
+# nothing. This page reads it for no score and no choice. (In quick mode the first of this book's five sentences is a test sentence, shown as an example.) How new are the validation sentences? Count those that differ from
 # some training sentence in *one word*. And let the laziest translator set a floor: it finds the training
 # sentence of the same length that shares the most words in the same places, and copies its translation.
 
@@ -125,7 +125,7 @@ print(f"one word away: {near}; copying the nearest: validation BLEU {copied:.1f}
 # A model with a vocabulary of whole words cannot write a word that is missing from it. Byte-pair encoding
 # {cite:p}`sennrich2016` starts from single characters (here, after {cite:t}`radford2019`, from bytes) and
 # repeatedly merges the most frequent pair of neighbours. Frequent words tend to become one piece, rare words
-# several. What starts from bytes knows every word. Learn vocabularies from the *training* sentences alone. Learning
+# several. What starts from bytes can spell every word. Learn vocabularies from the *training* sentences alone. Learning
 # them from all sentences lets the test set in by the back door.
 
 # %%
@@ -270,8 +270,8 @@ for start in ("uniform", "frequencies"):
 # $$ g \leftarrow g \cdot \min\!\Big(1, \frac{1}{\lVert g \rVert}\Big) $$ (eq-clipping)
 #
 # Clipping keeps the direction. In plain gradient descent it stops one odd batch from throwing the model back {cite:p}`pascanu2013`.
-# AdamW bounds its steps anyway ([chapter 7](07_training.ipynb)); what clipping adds to it was not measured here.
-# Write the step and take five, then take the same five with the package. Are the weights the same?
+# AdamW bounds its steps anyway; [chapter 7](07_training.ipynb) saw no difference without clipping.
+# Take five such steps, then the same five with the package. Are the weights the same?
 
 
 # %%
@@ -320,7 +320,7 @@ print(f"loss {loss:.2f} on the fifth batch; the weights agree after five updates
 # `first_look=50` also validates after 50, 100, 200, … updates of the
 # first epoch, to show how learning begins. At the end, `average=8` averages the weights from the
 # validations with the best BLEU, eight at most. The mean is kept, as `average`, unless BLEU and perplexity both prefer the
-# best single one. For the mean, the run saves the weights of those validations in `kept`, and a figure below shows them in turn.
+# best single one. For the mean, the run saves the weights of those validations in `kept`, and a figure below draws a map from each.
 
 # %% tags=["nbval-ignore-output"]
 TRAINING = TrainingConfig(steps=500, batch_tokens=256, lr=0.01, warmup=100,
@@ -340,7 +340,7 @@ print(outcome.reason, "at update", outcome.state.step)
 print(sorted(path.name for path in run.path.iterdir()))
 
 # %% [markdown]
-# The same steps exist as commands. One thing differs: `seqattn train` ends by scoring the test pairs, so make no choice by that number. Ctrl-C saves the run, and `--resume` continues it. `accelerate launch`
+# The same steps exist as commands. But `seqattn train` ends by scoring the test pairs, so make no choice by that number. Ctrl-C saves the run, and `--resume` continues it. `accelerate launch`
 # uses several GPUs. Where that is safe, `--precision bf16` computes products in **bfloat16**, a 16-bit
 # number with the range of a 32-bit one and fewer digits; weights and optimiser stay in 32 bits.
 #
@@ -352,8 +352,8 @@ print(sorted(path.name for path in run.path.iterdir()))
 # ```
 #
 # The next figure plots the log: the loss in training; the BLEU of what the model writes by itself; how spread out its attention is while it writes by itself, as a share of the largest possible entropy {eq}`eq-entropy`; and the
-# alignment error rate of its attention ({eq}`eq-aer`), which counts wrong links and missing ones, while it is made to write the reference. Links are read from rows and columns together, as on the [next page](19_judge.ipynb). The dashed line is a diagonal: it links each target word with the source word at the same fraction of the sentence. The model was shown no links, but its settings include the penalty of [chapter 3](03_additive.ipynb), which asks that all source words
-# be read about equally.
+# alignment error rate of its attention ({eq}`eq-aer`), which counts wrong links and missing ones, while it is made to write the reference. Links are read from rows and columns together, as on the [next page](19_judge.ipynb). The dashed line is a diagonal: it links each target word with the source word at the same fraction of the sentence. The model was shown no links, but its settings include the penalty of [chapter 3](03_additive.ipynb), which asks that each source word
+# be read about once.
 #
 # ```{predict} sharp-or-soft
 # ```
@@ -454,7 +454,7 @@ MapThroughTraining(
 # | what is measured | loss, perplexity | BLEU, chrF, exact match |
 # | the weights that make the context | where weights are dropped, rows need not sum to 1 | rows sum to 1 (in local-p attention, to less): plot these |
 #
-# Every translator offers a search two methods: `begin` reads the sources, and `step` takes the last tokens and
+# Every model that translates offers a search two methods: `begin` reads the sources, and `step` takes the last tokens and
 # returns logits, weights and the next state. Greedy search takes the likeliest token each time. A sentence
 # that has ended writes padding. Check your search against the package's, then let it translate the five
 # sentences of this book. Your translator reads words that it does not know as `<unk>`. The figure follows
@@ -495,8 +495,7 @@ BeamTree(beam_tree(translator, english[0]), width=1, predict=False)
 # ## Before you trust a number: the doctor
 #
 # Scores can be good for the wrong reason, or bad for a silly one. Padding must change nothing, no step may
-# read a later word, the source must matter, vocabularies must survive saving, and sentences must end. Write
-# the first test yourself: fill the padding with other words. Does any logit move? Then plant a bug: a
+# read a later word, the source must matter, vocabularies must survive saving, and sentences must end. The first test, by hand: fill the padding with other words. Does any logit move? Then plant a bug: a
 # model that takes every position for a real word. {func}`~seqattn.evaluation.examine` checks such points
 # one after another. Most of them stand for a bug that is easy to make and hard to see.
 

@@ -20,8 +20,7 @@
 # **You need** [build a translator](18_build.ipynb) and [reading maps](08_reading_maps.ipynb). **It covers**
 # BLEU and chrF, alignment error and its yardsticks, search and sampling, long sentences, words passed over,
 # and what a map does not say. One flag: `FULL = False` judges the translator that comes with the package.
-# `FULL = True` judges the one that chapter 18 left in `runs/capstone/main` in full mode; its captions have no
-# gold links, so the tables leave out what needs them.
+# `FULL = True` judges the one that chapter 18 left in `runs/capstone/main` in full mode; Multi30k's captions have no gold links here, so the tables leave out what needs them.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -129,7 +128,7 @@ def bleu(hypotheses, references):
 # translation with different words loses points; this holds for chrF and exact matches, too. The table also gives exact matches
 # and **chrF** {cite:p}`popovic2015`, which compares sequences of one to six *characters*, spaces left out, and so gives credit
 # for the right word in the wrong form. Let $P$ be the share of the translation's sequences that the reference has,
-# averaged over the six lengths, and $R$ the share of the reference's that the translation has. Then
+# and $R$ the share of the reference's that the translation has, each averaged over the six lengths. Then
 #
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
@@ -336,7 +335,7 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 #
 # *Un* and *le* are among the sharpest (mostly articles). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
 # English word with another (*est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
-# that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* puts most of it elsewhere. (Whether sharing is the reason was not tried either. One model; {cite:t}`ghader2017` measured real text.)
+# that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* puts most of it elsewhere. (Whether sharing is the reason was not tried. One model; {cite:t}`ghader2017` measured real text.)
 #
 # </details>
 #
@@ -450,7 +449,7 @@ for ax in panels:
 plt.show()
 
 # %% [markdown]
-# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and the attention is more diffuse. (These are rows of what the model wrote itself, nearly all with errors there.) Before you blame the length, look at the sentences: nearly all beyond
+# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and the attention is more diffuse. (The rows are of the model's own translations, nearly all wrong there.) Before you blame the length, look at the sentences: nearly all beyond
 # twelve words join clauses by *, and*, which no training sentence does. Length, number of joints and kind
 # of joint change together; [chapter 20](20_study.ipynb) compares sentences with and
 # without commas and such words as *and*.
@@ -499,7 +498,7 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. It looks at no word: it tells that fewer tokens were written than read. Beyond twelve words the translations here are too short, and a short translation lowers the maps' own bar as well ([chapter 8](08_reading_maps.ipynb)).
+# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. It looks at no word: it tells that fewer tokens were written than read. Beyond twelve words the translations here are too short, and a short translation asks less of each column, which hides skipped words ([chapter 8](08_reading_maps.ipynb)).
 # So this table cannot tell attention that skips a word from a translation that is too short. Nor can it say whether the maps of wrong translations pass a word over
 # more often than those of right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
 # for the state beside the word may have read it. Such a word is a hint, not a verdict. If
@@ -594,7 +593,7 @@ ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 #
 # ## Where it breaks
 #
-# - **Scores that may not stand side by side**: tokenisation, case, a sentence's score
+# - **Scores that may not stand side by side**: different tokenisation or case, a sentence's score
 #   beside a corpus's, training loss with dropout beside validation loss without.
 # - **A rate without a simple rule beside it.** The diagonal is hard to beat where orders agree.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
@@ -613,11 +612,11 @@ ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 #
 # ## What you now know
 #
-# - A few lines of code count BLEU; a score that you publish needs a signature as well.
+# - A few lines of code count BLEU; a published score needs a signature, too.
 # - Attention can link words though it was shown no links; compare its error with an aligner's and the
 #   diagonal's.
 # - A range over sentences says how much depends on these sentences, and nothing about another training.
-# - A map shows which source states went into each context. Whether a word counted takes another experiment.
+# - A map shows which source states went into each context. Whether a word counted, another experiment must tell.
 #
 # **Next.** What makes one translator better than another? [Study it](20_study.ipynb).
 #

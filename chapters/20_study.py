@@ -17,7 +17,7 @@
 #
 # **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb). **It covers** how to
 # compare models and what a comparison may claim. The results of the trainings behind the tables are
-# stored. Cards and notes name the commands that repeat them; the longer trainings, and all that is read from them, come from `python -m benchmarks.contest --long`. One training you run yourself.
+# stored. For the toy corpus, cards and notes name the commands that repeat them; the longer trainings, and all that is read from them, come from `python -m benchmarks.contest --long`. One training you run yourself.
 #
 # One flag: `FULL = False` trains one small model on the toy corpus. `FULL = True` trains all five on
 # Multi30k, with three seeds each, and keeps them in the folder `runs`. Expect hours on a CPU; it took minutes
@@ -119,8 +119,8 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates. The second table's "core s" are seconds of processor time, with the validation, its MiB the rise of its process's peak memory. Do not rank by MiB: the fixed vector's three seeds differ nearly as much as all twelve recurrent trainings.
-# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. The mean of rows that differ is less sharp than they are on average: compare neither its entropy nor its links with those of single maps. The last rows need no model: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates. The second table's "core s" are seconds of processor time, with the validation, its MiB the rise of each training's peak memory. Do not rank by MiB: the fixed vector's three seeds differ nearly as much as all twelve recurrent trainings.
+# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. The mean of rows that differ is less sharp than they are on average: compare neither its entropy nor its links with those of single maps. The first table ends with rules: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
 #
 # In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from lowest to highest. Three dots and three others of
 # equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs at each rate. Of the contest's models "ahead" and "behind" mean ranges apart. With three seeds that is a hint, weaker where the gap is narrow.
@@ -368,7 +368,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # By the means "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
 # does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: under tanh, after few updates at a rate of 0.0035, general leads by the means, once with ranges
-# apart by a hair, once with no difference seen. After many, additive leads. (After many, general under tanh also has the highest training loss at each rate, which the table does not show. Too few updates, too high a rate, or a model that fits less: this study does not say.) So the planned number of updates may turn a comparison around. Which of score and readout counts more changes, too: after few updates at the lowest rate the readout, after many at the two lower
+# apart by a hair, once with no difference seen. After many, additive leads. (After many, general under tanh also has the highest training loss at each rate, which the table does not show. Too few updates, too high a rate, or a model that fits less: this study does not say.) So the planned number of updates may turn a comparison around. Which counts more, score or readout, hangs on updates and rate: after few updates at the lowest rate the readout, after many at the two lower
 # rates the score. (In the other three rows the two overlap, seed by seed.)
 #
 # </details>
@@ -379,7 +379,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # In the first table's trainings "after" takes {{ f"{100 * min(fewer):.1f}" }} to
 # {{ f"{100 * max(fewer):.1f}" }} points off the mean alignment error rate, with ranges
 # apart in three of the four pairs. In
-# these trainings no pair of readouts is apart in alignment error. In the second table's others eight of twenty pairs are, and not all in one direction. "After" has the lower mean error in all
+# these trainings no pair of readouts is apart in alignment error. In the second table's other trainings eight of twenty such pairs are apart, not all in one direction. "After" has the lower mean error in all
 # twenty-four pairs, with ranges apart in twenty-one.
 #
 # </details>
@@ -525,10 +525,10 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # less than a tenth. The ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb). (There are 40
 # sentences of each length, and some lengths may be harder: at nine words attention has {{ f"{curves['Bahdanau'][2]:.0f}" }} BLEU by the mean, at twelve {{ f"{curves['Bahdanau'][3]:.0f}" }}.)
 #
-# Beyond twelve, attention collapses as well. But there nearly every sentence joins clauses by *, and*, a *joint* that no training sentence has. On validation sentences of 9 to 12 words, those with a comma or such a word as *and* or *because*
+# Beyond twelve, attention collapses as well. But there nearly every sentence joins clauses by *, and*. No training sentence has this *joint*. On validation sentences of 9 to 12 words, those with a comma or such a word as *and* or *because*
 # ("joined" in the table, though such words need not join clauses) score higher than the rest with the fixed vector, with
 # ranges apart; with attention no difference is seen. (They are {{ joints["sentences"]["joined"] }}
-# sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason. Those with a comma have a word less at one length, and lengths were not matched.) So nothing here says that joints cost the fixed vector its score. From
+# sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason. At equal length those with a comma have a word less, and lengths were not matched.) So nothing here says that joints cost the fixed vector its score. From
 # 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
 # {{ f"{grown['joined'][3]:.0%}" }}, so what length costs is not measured apart from them.
 # Beyond twelve, length, number of joints and kind of joint change together, too.

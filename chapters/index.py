@@ -52,7 +52,7 @@ WeightedSum(predict=False)
 # :::{grid-item}
 # **Predict, then see**
 #
-# Most figures ask before they answer. All compute in the page: no server, no account, no network.
+# Most live figures ask before they answer. All compute in the page: no server, no account, no network.
 # :::
 #
 # :::{grid-item}

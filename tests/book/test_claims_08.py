@@ -1,13 +1,16 @@
 """Proofs and properties that chapters/claims/08_reading_maps.yml and its formulas name."""
 
+import importlib
 import math
 
 import pytest
 import torch
 
 from seqattn import alignment_error_rate, attention_entropy, effective_positions
+from seqattn.data import FIVE, CorpusConfig, TextPair, read_split
 from seqattn.evaluation import alignment_links
 from seqattn.metrics import alignment_precision_recall, coverage_report, merge_pieces
+from seqattn.translator import Translator
 from tests import oracles
 
 
@@ -79,3 +82,28 @@ def test_pieces_by_hand():
     columns_averaged = torch.stack([rows[:, 0], rows[:, 1:].mean(1)], 1).mean(0)
     assert columns_averaged.sum().item() == pytest.approx(0.65)
     assert torch.stack([rows[:, 0], rows[:, 1:].sum(1)], 1).sum().item() == pytest.approx(2)
+
+
+def test_rows_left_in_their_places_fail_the_comparison_with_forced_rows(monkeypatch):
+    """So some winner of the page's fifty-five sentences did change places in the beam."""
+    translator = Translator.load("toy")
+    test = read_split(CorpusConfig(), "test")[:50]
+    asked = [pair.source for pair in (*FIVE, *test)]
+    # Its package has the function of the same name.
+    module = importlib.import_module("seqattn.decoding.beam_search")
+    followed = module._trace_back
+
+    def left(trail, places, scores):
+        """Follow the words, but take each step's row from the winner's last place."""
+        whole = followed(trail, places, scores)
+        stays = [
+            step._replace(parents=torch.arange(step.parents.shape[1]).expand_as(step.parents))
+            for step in trail
+        ]
+        return whole._replace(weights=followed(stays, places, scores).weights)
+
+    monkeypatch.setattr(module, "_trace_back", left)
+    written = translator.translate(asked, beam=5)
+    forced = translator.force([TextPair(t.source, t.text) for t in written])
+    apart = [(a.weights - b.weights).abs().max() > 1e-3 for a, b in zip(written, forced)]
+    assert 0 < sum(apart) < len(apart)
