@@ -542,7 +542,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap the first
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep their answers and their weights. Pushed by
 #   {{ middle }} they still answer every sentence rightly, with weights {{ moved(mild) }} nats away and the largest weight on
-#   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well. (In the first of the three GRUs much of the distance may be another seed's: a push of {{ weak }} moves its weights by {{ f"{pushed['gru', weak][0]['divergence']:.2f}" }}, one of {{ strong }} by {{ f"{pushed['gru', strong][0]['divergence']:.2f}" }}; in the third by {{ f"{pushed['gru', weak][2]['divergence']:.2f}" }} and {{ f"{pushed['gru', strong][2]['divergence']:.2f}" }}.)
+#   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well. (In the first of the three GRUs much of the distance may be another seed's: pushed by {{ weak }} it is {{ f"{pushed['gru', weak][0]['divergence']:.2f}" }} away, by {{ strong }} {{ f"{pushed['gru', strong][0]['divergence']:.2f}" }}; the third {{ f"{pushed['gru', weak][2]['divergence']:.2f}" }} and {{ f"{pushed['gru', strong][2]['divergence']:.2f}" }}.)
 # - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, the most strongly pushed to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
 #   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason. But it is not
 #   shown that the GRU's own weights help more than uniform ones do. A catch: weights that depend on the

@@ -498,7 +498,7 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. It looks at no word: it tells that fewer tokens were written than read. Beyond twelve words the translations here are too short, and a short translation asks less of each column, which hides skipped words ([chapter 8](08_reading_maps.ipynb)).
+# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. It looks at no word: it tells that fewer tokens were written than read. Beyond twelve words the translations here are too short, and a short translation lowers each word's bar, which can hide skipped words ([chapter 8](08_reading_maps.ipynb)).
 # So this table cannot tell attention that skips a word from a translation that is too short. Nor can it say whether the maps of wrong translations pass a word over
 # more often than those of right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
 # for the state beside the word may have read it. Such a word is a hint, not a verdict. If
