@@ -15,10 +15,11 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Locator, Page
 
-from tools import build, whereabouts
+from tools import build, figures, whereabouts
 from tools.browser import browser, serving
 from tools.figures import HEIGHTS, STILLS, known_heights, still_name
 
+ROOT = Path(__file__).resolve().parents[1]
 # A phone and a wide screen; between the two a figure's place is as high as on the wide one.
 WIDTHS = (390, 1366)
 MEASURE = "[...document.querySelectorAll('.sa-fig')].map(f => Math.round(f.offsetHeight))"
@@ -79,7 +80,7 @@ def main() -> None:
     STILLS.mkdir(exist_ok=True)
     with browser() as chromium, serving(pages) as address:
         for name in measured:
-            for old in STILLS.glob(still_name(name, "*")):
+            for old in STILLS.glob(f"{name.replace('/', '-')}-*.webp"):
                 old.unlink()
             heights, heads = [], []
             for width in WIDTHS:
@@ -93,8 +94,10 @@ def main() -> None:
                 heights.append(page.evaluate(MEASURE))
                 heads += head_height(page)
                 if width == max(WIDTHS):
-                    for i, figure in enumerate(page.locator(".sa-fig").all()):
-                        take_picture(figure, STILLS / still_name(name, i))
+                    drawn = page.locator(".sa-fig").all()
+                    known_to = figures.in_notebook(ROOT / f"{name}.ipynb")
+                    for i, (figure, (_, traits)) in enumerate(zip(drawn, known_to, strict=True)):
+                        take_picture(figure, STILLS / still_name(name, i, traits))
                 page.close()
             found[name] = [list(pair) for pair in zip(*heights, strict=True)]
             if heads:

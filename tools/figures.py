@@ -9,9 +9,10 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from seqattn import widgets
 from seqattn.widgets.base import HERE, LiveFigure
@@ -24,6 +25,7 @@ HEIGHTS = Path(__file__).with_name("figure_heights.json")
 STILLS = Path(__file__).resolve().parents[1] / "_assets" / "stills"
 # Traits of every widget that no figure reads.
 NOT_READ = ("layout", "tabbable", "tooltip")
+SMALL_DIGITS = re.compile(r"(?<=\.\d\d\d)\d+")
 # What a script defines for others: names at the beginning of a line.
 DEFINED = re.compile(r"^(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
 
@@ -109,7 +111,7 @@ def place(
     still : str, optional
         Address of the picture that stands there where no script runs.
     """
-    data = json.dumps(traits, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    data = _data(traits).replace("</", "<\\/")
     names = ("--on-phone", "--on-wide")
     style = ";".join(f"{name}:{px}px" for name, px in zip(names, heights, strict=False))
     named = f' id="{label}"' if label else ""
@@ -127,6 +129,15 @@ def _label(page: str, name: str, which: int) -> str:
     return f"{page.rpartition('/')[2]}-{name}" + (f"-{which}" if which > 1 else "")
 
 
+def in_notebook(notebook: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the kind of each live figure of a stored notebook and what it has to know, in order."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    models = content["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
+    outputs = (output for cell in content["cells"] for output in cell.get("outputs", []))
+    for view in filter(None, (output.get("data", {}).get(VIEW) for output in outputs)):
+        yield stored(models, view["model_id"])
+
+
 def that_ask(notebook: Path, page: str) -> list[str]:
     """Name the places of those live figures of a stored notebook that ask a question.
 
@@ -142,13 +153,9 @@ def that_ask(notebook: Path, page: str) -> list[str]:
     list of str
         As in the page, in reading order; an answer carries this name.
     """
-    content = json.loads(notebook.read_text(encoding="utf-8"))
-    models = content["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
-    outputs = (output for cell in content["cells"] for output in cell.get("outputs", []))
     seen: Counter[str] = Counter()
     asking = []
-    for view in filter(None, (output.get("data", {}).get(VIEW) for output in outputs)):
-        name, traits = stored(models, view["model_id"])
+    for name, traits in in_notebook(notebook):
         seen[name] += 1
         if traits.get("predict", {}).get("question"):
             asking.append(_label(page, name, seen[name]))
@@ -175,7 +182,7 @@ def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
         name, traits = stored(state, json.loads(view["view"])["model_id"])
         seen[name] += 1
         label = _label(page, name, seen[name])
-        still = still_name(page, seen.total() - 1)
+        still = still_name(page, seen.total() - 1, traits)
         address = f"{'../' * page.count('/')}_static/{STILLS.name}/{still}"
         return place(
             name, traits, next(heights, ()), label, address if (STILLS / still).is_file() else ""
@@ -189,9 +196,19 @@ def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
     )
 
 
-def still_name(page: str, index: int | str) -> str:
-    """Name the picture of a page's figure, counted from 0; of all with ``"*"``."""
-    return f"{page.replace('/', '-')}-{index}.webp"
+def _data(traits: Mapping[str, Any]) -> str:
+    return json.dumps(traits, ensure_ascii=False, separators=(",", ":"))
+
+
+def still_name(page: str, index: int, traits: Mapping[str, Any]) -> str:
+    """Name the picture of a page's figure, counted from 0.
+
+    The name carries what the figure has to know, summed up in eight digits, so that no picture
+    stands for a figure whose words or numbers have changed since. A number counts to its third
+    decimal, as the last ones may hang on the processor.
+    """
+    known = SMALL_DIGITS.sub("", _data(traits)).encode()
+    return f"{page.replace('/', '-')}-{index}-{crc32(known):08x}.webp"
 
 
 def known_heights() -> dict[str, list[list[int]]]:

@@ -56,8 +56,10 @@ def test_views_of_a_page_become_places_in_order():
 def test_a_stored_picture_stands_where_no_script_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "STILLS", tmp_path / "stills")
     figures.STILLS.mkdir()
-    (figures.STILLS / figures.still_name("chapters/02", 0)).touch()
     one, two = SoftmaxTemperature(title="one"), SoftmaxTemperature(title="two")
+    for i, kept in enumerate((one, SoftmaxTemperature(title="another"))):
+        known = figures.read(kept.get_state())
+        (figures.STILLS / figures.still_name("chapters/02", i, known)).touch()
     body = figures.page_with_places(
         "".join(
             f'<script type="{figures.VIEW}">{{"model_id": "{w.model_id}"}}</script>'
@@ -66,11 +68,23 @@ def test_a_stored_picture_stands_where_no_script_runs(tmp_path, monkeypatch):
         state(one) | state(two),
         "chapters/02",
     )
+    expected = figures.still_name("chapters/02", 0, figures.read(one.get_state()))
     stills = re.findall(r'<noscript>(<img src="(.*?)" alt="(.*?)"|<p>)', body)
     assert [found[1:] for found in stills] == [
-        ("../_static/stills/chapters-02-0.webp", "Live figure: one"),
+        (f"../_static/stills/{expected}", "Live figure: one"),
         ("", ""),
     ]
+
+
+def test_every_picture_is_of_the_figure_as_it_is():
+    """If this fails after a notebook changed: python -m tools.figure_heights."""
+    wanted = {
+        figures.still_name(f"chapters/{notebook.stem}", i, traits)
+        for notebook in (ROOT / "chapters").glob("*.ipynb")
+        for i, (_, traits) in enumerate(figures.in_notebook(notebook))
+    }
+    assert len(wanted) > 40
+    assert {path.name for path in figures.STILLS.iterdir()} == wanted
 
 
 def test_each_script_names_what_it_uses_of_the_shared_one(tmp_path):
