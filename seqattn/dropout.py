@@ -15,14 +15,15 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     x : tensor
         Features or attention weights.
     p : float
-        From 0 to below 1. On a CPU rounded to a multiple of 1/65,536.
+        From 0 to below 1. On a CPU rounded to a multiple of 1/65,536 where numbers are dropped, and
+        exact where the others are divided.
     training : bool
         Outside training nothing is dropped.
 
     Returns
     -------
     same shape as x
-        With the same mean, over all masks.
+        With the same mean, over all masks, but for that rounding.
 
     Notes
     -----

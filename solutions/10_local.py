@@ -158,7 +158,7 @@ with checking("q3"):
 # hold. Score these, weight them as above, and mix their values. `D` is at least 1. An empty window gives
 # zeros.
 #
-# Keys and values outside the windows may be NaN, so whatever is computed from them shows. Do not
+# Keys and values outside the windows may be NaN: a sum or a product with one is NaN, even with a weight of 0. Do not
 # clean them first either: in long sentences the grader counts the numbers that you compute from
 # `keys` and `values`.
 

@@ -185,7 +185,7 @@ with checking("q4"):
     assert isinstance(context, torch.Tensor), f"return a tensor, not a {type(context).__name__}"
     assert context.shape == (1, 2), f"(B, d) is (1, 2), not {tuple(context.shape)}"
     assert context.tolist() == [[5.0, -4.0]], f"forward: the fetched value, not {context.tolist()}"
-    # A third is no number of few digits: what is rounded on the way back shows.
+    # 1/3 is exact in no precision, so rounding on the way back shows.
     (context.sum() / 3).backward()
     right = torch.tensor([[1.0, 1 / 3]])
     assert weights.grad is not None and torch.allclose(weights.grad, right), (

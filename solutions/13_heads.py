@@ -253,7 +253,7 @@ with checking("q6"):
 # You get `counts`, rising numbers of heads; `seeds`; and `places`, offsets such as −1 for the previous
 # place. Return a dict:
 #
-# - `"enough"`: the smallest number of heads with which no larger number is seen to be better. A larger
+# - `"enough"`: the smallest number of heads such that no larger number is seen to be better than it. A larger
 #   number is seen to be better if all its seeds are right more often than all seeds of the smaller one;
 # - `"learned"`: for the models with the *most* heads, a list for each seed, with a name for each head. The
 #   name is the place to which the head gives most weight on the validation lines. It holds only if on the

@@ -151,7 +151,7 @@ with checking("q3"):
 # 1. for target words that look at target words, `(B, T, T)`: no later word, and no pad;
 # 2. for target words that look at source words, `(B, T, S)`.
 #
-# A row that *asks* is never closed for being a pad's.
+# Rows of pads are treated like all others: a pad closes its column, never its row.
 
 
 # %% question="q4"
@@ -214,7 +214,7 @@ with checking("q5"):
 #
 # `forward(ids, lengths)` gets the ids of padded sentences, `(B, T)`. In sentence `b` the first `lengths[b]`
 # are words; at a pad there may be any id. Look up the rows, let all words of a sentence look at each other,
-# and add to each state what it gets. Then average, and return the logits $m^\top W + b$ of each sentence,
+# and add to each state what it gets. Average these states over the real words, which gives $m$, and return the logits $m^\top W + b$ of each sentence,
 # `(B, classes)`, without a softmax. There are no positions, and nothing is causal. You may call
 # `self_attention` and `masked_mean`; grading uses right versions of both, whatever yours do. A parameter
 # whose name does not begin with `b` starts with random numbers, neither tiny nor huge.
@@ -269,7 +269,8 @@ with checking("q6"):
 # number from 0. For each kind of reader the *majority* of its seeds decides: it is right on a sentence if
 # more than half of its seeds are.
 #
-# Return four things for each of `K` kinds of sentence, in their order:
+# `K` is the largest number in `kinds` plus 1. Return four things for each kind from 0 to `K` − 1, in their
+# order; a kind without sentences has a row as well:
 #
 # 1. how many sentences `attends` is right on and `plain` is not;
 # 2. how many the other way round;

@@ -25,7 +25,7 @@
 # - Everything is plain PyTorch: return tensors of the precision that came in, not lists or NumPy
 #   arrays, and leave the arguments as they are. `seqattn` is the answer key, so importing it in an
 #   answer earns nothing.
-# - `B` sentences, `T` positions, states of size `d`, `H` heads of size `d_h`, `G` heads that have keys and values
+# - There are `B` sentences, `T` positions, states of size `d`, `H` heads of size `d_h`, `G` heads that have keys and values
 #   of their own.
 #
 # Save the notebook first. To check in a terminal: `seqattn check 16_transformer.ipynb`. For points and hints:
@@ -47,7 +47,7 @@ from seqattn.grading import checking, same_precision
 # ## Normalise
 #
 # `x` is `(B, T, d)`; `gain` and `bias` are `(d,)`. Normalise the `d` numbers of each word by themselves:
-# subtract their mean, and divide by the root of their variance plus `eps`, as the chapter does. (The
+# subtract their mean, and divide by $\sqrt{\text{variance} + \texttt{eps}}$, as the chapter does. (The
 # variance is the mean of the squared deviations.) Then multiply by the gain and add the bias. Do it by
 # hand: PyTorch's own normalisations are not allowed. Gradients must flow back.
 

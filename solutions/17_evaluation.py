@@ -316,8 +316,8 @@ with checking("q6"):
     )
 
 # %% [markdown]
-# Now a real study. Take the chapter's translators after half of their updates and after all: one of these
-# two systems is better, as the seeds have settled. Two seeds of the same training stand in for
+# Now a real study. Take two of the chapter's translators, one trained with half of the updates and one, from
+# another seed, with all of them: the second is better, as the seeds have settled. Two seeds of the same training stand in for
 # equal systems, though they are two translators; and large samples share sentences. Print shares and verdict for the pair of seeds given, and for other pairs. Then write down in a sentence
 # how many sentences it takes to find so large a difference, and what the alarms say.
 

@@ -338,8 +338,8 @@ read chapters/10_local: One step a line
 the formula, 1 point: one length; one sentence
     The centre is S times the logistic function of v_p · tanh(W_p s).
 large numbers, 1 point: far from zero
-    Far from zero the logistic function is 0 or 1, but exp overflows on the way: torch.sigmoid takes
-    care of it.
+    Far from zero the logistic function comes near 0 or 1, but a quotient of exponentials can become
+    infinity over infinity: torch.sigmoid takes care of it.
     read chapters/02_soft_addressing: Derive: from one value to a mixture
 each sentence's own length, 1 point: ordinary; square; other sizes
     S is the number of words of that sentence, not of the batch.
@@ -492,7 +492,7 @@ the two forgotten | (2 * (D / 2) ** 2) -> ((D / 2) ** 2)
 distance not squared | (away**2) -> away.abs()
     You forget to square the distance: that is no Gaussian.
 rows made to sum to 1 | R -> R / R.sum(1, keepdim=True).clamp(min=1e-30)
-    You make rows sum to 1 again, as a Gaussian inside the softmax would: in the paper it multiplies the
+    You make rows sum to 1 again, as the Gaussian's logarithm, added to the scores, would: in the paper it multiplies the
     weights and leaves rows below 1.
 Gaussian forgotten | (weights * near).masked_fill -> weights.masked_fill
     You leave out the Gaussian, by which words near the centre count for more.
@@ -781,7 +781,7 @@ steps between layers counted | heard, layers = torch.eye(n, dtype=torch.bool), 0
 all pairs of a causal mask, keeps 3 | if causal: -> if False:
     You ask a causal pattern for all pairs: a word need not hear of those after it.
 layers of the first word, keeps 1 | while not heard[wanted].all(): -> while not heard[0][wanted[0]].all():
-    You look only at the first position: every position has to be reached.
+    You ask only what the first position hears: every position has to hear of all that it needs.
 first to last alone | while not heard[wanted].all(): -> while not heard[-1, 0]:
     You look only at the last position and the first: another pair may need more layers.
 reach counted, not asked, keeps 3 | more = (step.double() @ heard.double()) > 0 -> more = step.float() @ heard.float(); heard[wanted].all() -> (heard[wanted] > 0).all(); if torch.equal(more, heard): -> if torch.equal(more > 0, heard > 0):
@@ -801,9 +801,9 @@ one layer at least, keeps 3 | return layers -> return max(layers, 1)
 what the first position says | while not heard[wanted].all(): -> while not heard[:, 0].all():
     You follow only what the first position says: every position has to hear of all that it needs.
 never is None, keeps 2 | return -1 -> return float('nan')
-    You give no number where nothing is ever connected: return -1.
+    You give no number where some pair is never connected: return -1.
 nothing for never, keeps 2 | return -1 -> return None
-    You return None where nothing is ever connected: return -1.
+    You return None where some pair is never connected: return -1.
 last position alone, keeps 1 | while not heard[wanted].all(): -> while not heard[-1][wanted[-1]].all():
     You look only at the last position: every position has to hear of all that it needs.
 last position alone where causal, keeps 3 | while not heard[wanted].all(): -> while not (heard[-1] if causal else heard[wanted]).all():

@@ -171,7 +171,7 @@ STEPS = {  # B, V, words beyond it, unk, eos, pad
     "nothing unknown": (5, 7, 0, 3, 2, 0),
     "all copy": (4, 5, 3, 1, 2, 0),
     "pad is the end": (6, 7, 3, 3, 2, 2),
-    "pad is beyond": (6, 5, 4, 3, 2, 0),
+    "few known words": (6, 5, 4, 3, 2, 0),
     "the first step": (6, 7, 3, 3, 2, 0),
     "one sentence": (1, 6, 3, 3, 2, 0),
 }
@@ -214,7 +214,8 @@ the formula, 1 point: ordinary; other sizes; all sizes equal; one word; one sent
     Inside the tanh are the projected query, the projected key, and the coverage times w_c. Outside it,
     v weighs the features.
 large numbers, 1 point: far from zero
-    Far from zero tanh is 1 or -1, but exp overflows on the way: torch.tanh takes care of it.
+    Far from zero tanh comes near 1 or -1, but a quotient of exponentials can become infinity over
+    infinity: torch.tanh takes care of it.
     read chapters/02_soft_addressing: Derive: from one value to a mixture
 gradients, 1 point, backward: ordinary; other sizes
     The scores are right but their gradients are not: no detach, no .data, no NumPy.
@@ -675,7 +676,7 @@ step(mixed, finished, V, unk, eos, pad)
 read chapters/11_coverage: Questions that readers ask
 written and read, 2 points: ordinary; other ids; nothing unknown; all copy; one sentence
     Write the most probable word of all, and pad in finished sentences. Ids from V on are read as unk.
-ends, 1 point: pad is the end; pad is beyond; the first step; other ids
+ends, 1 point: pad is the end; few known words; the first step; other ids
     A finished sentence stays finished, and one that writes eos is finished now.
     read chapters/07_training: Where it breaks
 RIGHT
@@ -731,7 +732,7 @@ finished sentences begin anew | finished | (written == eos) -> written == eos
     Your finished sentences are no longer finished at the next step: once finished, they stay so.
     read chapters/07_training: Where it breaks
 all finish together, keeps 2 | finished | (written == eos) -> finished | (written == eos) & (finished.any() | (written == eos).all())
-    In your first step no sentence finishes unless all do: each ends by itself.
+    While no sentence has finished, yours finish only all together: each ends by itself.
     read chapters/07_training: Where it breaks
 nobody finishes | finished | (written == eos) -> finished.clone()
     Your sentences never finish: one that writes eos has finished.

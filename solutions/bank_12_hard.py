@@ -350,7 +350,7 @@ WRONG
 probability | R -> R.exp()
     You return the probability: return its logarithm, which is 0 for a certain choice.
 sign | R -> -R
-    Your numbers are positive: the logarithm of a probability is negative. (The surrogate turns the
+    Your numbers are positive: the logarithm of a probability is never positive. (The surrogate turns the
     sign, not this function.)
 bits | R -> R / math.log(2)
     These are bits: the natural logarithm gives nats.
@@ -420,8 +420,8 @@ the value, 2 points: ordinary; other sizes; square; one input; one draw each
     Minus the mean, over real draws, of (reward - mean reward of the row's other draws) times the
     log-probability.
 missing draws, 1 point: some missing; one left; an input without draws
-    What stands at missing draws changes your surrogate: they take no part in baselines, in the sum,
-    or in the number of draws.
+    Missing draws take no part in baselines, in the sum, or in the number of draws; a row may have one
+    real draw, or none.
 gradients, 1 point: ordinary; some missing; one draw each
     The value is right, but its gradients are not: they must reach the log-probabilities, and no
     reward.
@@ -563,8 +563,8 @@ one draw, 2 points, within 1e-5 or 1e-4: ordinary; two places; many places; no b
     Place i has the probability alpha_i and the estimate (r_i - b) times its slope: add up the
     squared distances from the mean estimate, weighted by the probabilities.
 far rewards, 1 point, within 1e-4 or 2e-4: far rewards
-    With rewards around 20 your number is wrong: subtract the baseline from each reward before you
-    square anything.
+    Rewards around 20 change nothing in the formula, and rounding is larger: subtract the mean
+    estimate before you square anything.
 several draws, 1 point, within 1e-5 or 1e-4: several draws
     The variance of a mean of n independent draws is that of one, divided by n.
 RIGHT
@@ -662,8 +662,8 @@ read chapters/12_hard: The other way: pretend
 forward, 2 points: ordinary; other sizes; all sizes equal; one place; one query; one number; far values
     The context of row b is the value at place index[b], to the last digit.
 backward to the weights, 1 point: ordinary; all sizes equal; one query; far values
-    The weights get the gradient of the mixture: that of weight i is the product of v_i with what comes
-    back.
+    The weights get the gradient of the mixture: that of weight i is the dot product of v_i with what
+    comes back.
 backward to the values, 1 point: ordinary; all sizes equal; one query
     The value that was fetched gets all that comes back, and the other values get nothing.
 RIGHT
@@ -845,7 +845,7 @@ sum of squares, not one minus | 1 - a.square().sum(-1) -> a.square().sum(-1)
 absolute weights | a.square().sum(-1) -> a.abs().sum(-1)
     You add up the weights themselves, and one minus that is 0 for every row: add up their squares.
 columns without a square | (1 - a.sum(1)).square() -> (1 - a.sum(1))
-    You do not square: what one column has too much of another lacks, and the two cancel.
+    You do not square: a column above 1 and a column below 1 cancel.
 columns by absolute value | (1 - a.sum(1)).square() -> (1 - a.sum(1)).abs()
     You take absolute distances of the columns from 1: take their squares.
 rows for columns | a.sum(1) -> a.sum(2).mean(1, keepdim=True).expand_as(read)
@@ -995,7 +995,7 @@ chosen on test, keeps 1 | for v in valid -> for v in test
 chosen by the lowest seed, keeps 1 | round(mean(v), 9) for v in valid -> min(v) for v in valid
     You choose by the best seed, so that one lucky seed decides: take the mean over the seeds.
 chosen by the median, keeps 1 | round(mean(v), 9) for v in valid -> sorted(v)[len(v) // 2] for v in valid
-    You choose by the middle seed, which does not feel how bad the others are: take the mean over the
+    You choose by the middle seed, which does not depend on how bad the others are: take the mean over the
     seeds.
 chosen by the worst seed, keeps 1 | round(mean(v), 9) for v in valid -> max(v) for v in valid
     You choose by the worst seed, so that one unlucky seed decides: take the mean over the seeds.
@@ -1014,7 +1014,7 @@ chosen by known pairs, keeps 1 | for v in valid -> for v in known
 highest for lowest, keeps 1 | min(means) -> max(means)
     You choose the highest mean: nats are a loss, and lower is better.
 last of those that tie, keeps 1 | means.index(min(means)) -> len(means) - 1 - means[::-1].index(min(means))
-    Of several rates that tie you take the last: take the first, which drops least.
+    Of several rates that tie you take the last: take the first.
 rate 0 left out, keeps 1 | k = means.index(min(means)) -> k = 1 + means[1:].index(min(means[1:]))
     You never choose the rate 0: that dropout is not worth having is a possible answer.
 gap turned round, keeps 3 | mean(t) - mean(s) -> mean(s) - mean(t)
@@ -1052,7 +1052,7 @@ means and deviations, keeps 2
     You compare means and standard deviations, which leave some seeds aside: compare the seeds
     themselves, each with each.
 verdict beside the known pairs, keeps 2 | max(test[k]) < min(test[0]) -> max(test[k]) < min(known[0])
-    You compare test numbers with those of known pairs, which are lower for every rate: compare the
+    You compare test numbers with those of known pairs, which are usually lower: compare the
     test numbers of the chosen rate with the test numbers of rate 0.
 touching counts, keeps 2 | max(test[k]) < min(test[0]) -> max(test[k]) <= min(test[0])
     Where two ranges touch, no difference is seen: below means below.

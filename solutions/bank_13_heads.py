@@ -514,8 +514,8 @@ def contributions(x, W_o):
 WRONG
 rows in place of columns
     | x @ W -> x @ W_o.T.reshape(x.shape[1], -1, len(W_o)).flip(0)
-    You multiply heads by the blocks of other heads: head h has columns h · d_h to (h + 1) · d_h of
-    W_o.
+    You multiply heads by the blocks of other heads: head h, counted from 0, has the d_h columns of W_o
+    that begin at h · d_h.
 interleaved columns | blocks = W_o.unflatten(1, (x.shape[1], -1)) -> blocks = W_o.unflatten(1, (-1, x.shape[1])).mT
     Your heads take every H-th column: the columns of one head stand side by side.
 blocks of rows
@@ -985,8 +985,8 @@ def grown(train, counts, seeds, places):
     return {{"enough": counts[k], "learned": learned, "always": always, "fixed": fixed}}
 WRONG
 most heads, keeps 5 | if not any(min(right[more]) > max(right[heads]) for more in counts if more > heads): -> if heads == counts[-1]:
-    You return the largest number: return the smallest with which no larger one is seen to be
-    better.
+    You return the largest number: return the smallest such that no larger one is seen to be
+    better than it.
 means compared, keeps 5 | min(right[more]) > max(right[heads]) -> sum(right[more]) > sum(right[heads])
     You go by means or medians, which always differ: all seeds of a larger number must be above all of the smaller's.
 next number alone, keeps 5 | for more in counts if more > heads -> for more in [x for x in counts if x > heads][:1]

@@ -285,7 +285,7 @@ WRONG
 sines first, then cosines | torch.stack((angles.sin(), angles.cos()), -1).flatten(-2) -> torch.cat((angles.sin(), angles.cos()), -1)
     All your sines come first: here features 2j and 2j + 1 form a pair.
 exponent k/d | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(d // 2, dtype=positions.dtype) / d
-    Your rates fall half as fast as they should: the exponent of pair j is 2j/d.
+    Your rates fall half as fast as they should: the exponent of pair j is −2j/d.
 one rate for all | positions[..., None] * rates -> positions[..., None] * rates[0].expand(d // 2)
     All your pairs turn at one rate: each pair has its own.
 base not used | base ** (-torch -> 10000 ** (-torch
@@ -305,13 +305,13 @@ rounded positions | positions[..., None] * rates -> positions[..., None].floor()
 positions rounded to the nearest | positions[..., None] * rates -> positions[..., None].round() * rates
     You round positions to the nearest whole number: keep their halves, since any number is a position.
 divided by d - 2 | dtype=positions.dtype) / d) -> dtype=positions.dtype) / max(d - 2, 1))
-    You divide the exponent by d - 2, so that your last pair turns 1/base a place: divide it by d.
+    You divide the exponent by d - 2, so that your last pair turns by 1/base radians a place: divide it by d.
 rates rise | base ** (-torch -> base ** (torch
-    Your rates grow: pair 0 turns fastest, by 1 radian a place.
+    Your rates grow: pair 0 should turn fastest, by 1 radian a place.
 sines alone | (angles.sin(), angles.cos()) -> (angles.sin(), angles.sin())
     You take the sine twice: without its cosine a shift is no linear map.
 exponent 4j/d | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(0, 2 * d, 4, dtype=positions.dtype) / d
-    Your rates fall twice as fast as they should: the exponent of pair j is 2j/d, and there are d/2 pairs.
+    Your rates fall twice as fast as they should: the exponent of pair j is −2j/d, and there are d/2 pairs.
 pairs from 1 | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(2, d + 2, 2, dtype=positions.dtype) / d
     You number the pairs from 1: pair 0 turns by 1 radian a place.
 detached, keeps 3 | positions[..., None] * rates -> positions.detach()[..., None] * rates
@@ -368,7 +368,7 @@ transposed | [[c, s], [-s, c]] -> [[c, -s], [s, c]]
 one angle for all pairs | base ** (-2 * k / d) -> 1.0
     All your pairs turn by one angle: each pair turns at its own rate.
 exponent k/d | -2 * k / d -> -k / d
-    Your rates fall half as fast as they should: the exponent of pair j is 2j/d.
+    Your rates fall half as fast as they should: the exponent of pair j is −2j/d.
 base not used | base ** (-2 -> 10000 ** (-2
     You always use 10000: the base is an argument.
 no minus | [-s, c] -> [s, c]
@@ -393,7 +393,7 @@ pairs far apart
     | return R
     Your pairs are features j and j + d/2: here they are 2j and 2j + 1.
 rates rise | base ** (-2 * k / d) -> base ** (2 * k / d)
-    Your rates grow: pair 0 turns fastest, by 1 radian a place.
+    Your rates grow: pair 0 should turn fastest, by 1 radian a place.
 added to the rate | n * base ** -> n + base **
     You add the shift to the rate: an angle is shift times rate.
 size for the shift | angle = n * -> angle = d *
@@ -403,7 +403,7 @@ base for the shift | angle = n * -> angle = base *
 sine and cosine exchanged | c, s = math.cos(angle), math.sin(angle) -> s, c = math.cos(angle), math.sin(angle)
     Sine and cosine are exchanged: a shift by 0 must change nothing, so cosines stand on the diagonal.
 exponent not divided | (-2 * k / d) -> (-2 * k)
-    You do not divide the exponent by d: the slowest rate depends on how many pairs there are.
+    You do not divide the exponent by d: exponents run from 0 to nearly −1, whatever d is.
 always one place | angle = n * -> angle = 1 *
     You shift by one place, whatever n is: multiply the rate by n.
 no cosines | [[c, s], [-s, c]] -> [[0.0, s], [-s, 0.0]]
@@ -415,7 +415,7 @@ one more | angle = n * -> angle = (n + 1) *
 pairs from 1 | base ** (-2 * k / d) -> base ** (-2 * (k + 1) / d)
     You number the pairs from 1: pair 0 turns by 1 radian a place.
 exponent 4j/d | base ** (-2 * k / d) -> base ** (-4 * k / d)
-    Your rates fall twice as fast as they should: the exponent of pair j is 2j/d, and there are d/2 pairs.
+    Your rates fall twice as fast as they should: the exponent of pair j is −2j/d, and there are d/2 pairs.
 right for one position
     | rates = base ** (-torch.arange(0, d, 2) / d)
     | there = torch.stack([(n * rates).sin(), (n * rates).cos()], -1).flatten()
@@ -648,7 +648,7 @@ no minus | a * c - b * s, -> a * c + b * s,
 one rate for all | rates = 10000 ** (-torch.arange(half, dtype=x.dtype) / half) -> rates = torch.ones(half, dtype=x.dtype)
     All your pairs turn at one rate: each pair has its own.
 exponent k/d | dtype=x.dtype) / half) -> dtype=x.dtype) / (2 * half))
-    Your rates fall half as fast as they should: the exponent of pair j is 2j/d_h.
+    Your rates fall half as fast as they should: the exponent of pair j is −2j/d_h.
 power of the position | angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates -> angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] ** rates
     You raise the position to a power: the angle is position times rate.
 start ignored, keeps 3 | turn(q, start) -> turn(q, 0)
@@ -656,13 +656,13 @@ start ignored, keeps 3 | turn(q, start) -> turn(q, 0)
 start at the end | turn(q, start) -> turn(q, k.shape[-2] - q.shape[-2])
     You take the queries for the last places: start says where they begin.
 exponent 4j/d | dtype=x.dtype) / half) -> dtype=x.dtype) * 2 / half)
-    Your rates fall twice as fast as they should: the exponent of pair j is 2j/d_h, and there are d_h/2 pairs.
+    Your rates fall twice as fast as they should: the exponent of pair j is −2j/d_h, and there are d_h/2 pairs.
 rates rise | 10000 ** (-torch -> 10000 ** (torch
     Your rates grow, or you divide by them: the angle is position times rate, and later pairs turn more slowly.
 exponent not divided | dtype=x.dtype) / half) -> dtype=x.dtype))
-    You do not divide the exponent: it is j over the number of pairs, so the slowest rate depends on how many there are.
+    You do not divide the exponent: it is −j over the number of pairs, so that exponents run from 0 to nearly −1, however many pairs there are.
 exponent 2j not divided | dtype=x.dtype) / half) -> dtype=x.dtype) * 2)
-    You do not divide the exponent by d_h, or you multiply it: the exponent of pair j is 2j/d_h.
+    You do not divide the exponent by d_h, or you multiply it: the exponent of pair j is −2j/d_h.
 base times the exponent | 10000 ** (-torch -> 10000 * (-torch
     You multiply 10000 by the exponent: a rate is a power.
 first feature without its second | a * c - b * s, -> a * c,

@@ -226,7 +226,7 @@ divided by d − 1 | x.var(-1, correction=0, keepdim=True) -> x.var(-1, keepdim=
 ε multiplied | torch.sqrt(variance + eps) -> torch.sqrt(variance * eps)
     You multiply the variance by ε: add ε to it, below the root.
 not divided | return gain * centred / torch.sqrt(variance + eps) + bias -> return gain * centred + bias
-    You subtract the mean and stop: divide by the root of the variance plus ε as well.
+    You subtract the mean and stop: divide by the root of (variance + ε) as well.
 multiplied by the spread | return gain * centred / torch -> return gain * centred * torch
     You multiply by the root of the variance: divide by it.
 sum of the squares | variance = centred.square().mean(-1, keepdim=True) -> variance = centred.square().sum(-1, keepdim=True)
@@ -700,7 +700,7 @@ NaN hidden, keeps 5 | floor = m.masked_fill(m == -math.inf, 0.0) -> floor = m; (
     You put 0 for NaN after it was computed, by nan_to_num or where, and the gradients are NaN all the same: subtract
     something finite before.
 very small in place of −∞, keeps 4 | m = torch.maximum(m1, m2) -> m = torch.maximum(m1, m2).clamp(min=-1e9)
-    You return a very small number where nothing was seen: the largest score of nothing is −∞.
+    You return a very low number where nothing was seen: the largest score of nothing is −∞.
 one of the halves for all, keeps 3
     | if (m1 == -math.inf).any():
     |     return m2, z2, a2
@@ -715,7 +715,7 @@ one maximum for all queries | m = torch.maximum(m1, m2) -> m = torch.maximum(m1,
 maxima added | m = torch.maximum(m1, m2) -> m = m1 + m2
     You add the two largest scores: the largest of all is the larger of the two.
 log of two exponentials | return m, one * z1 -> return torch.logaddexp(m1, m2), one * z1
-    You return the logarithm of two exponentials: the first number is the larger of the two maxima.
+    You return the logarithm of the sum of two exponentials: the first number is the larger of the two maxima.
 shares | one, two = (m1 - floor).exp(), (m2 - floor).exp() -> one, two = torch.stack([m1, m2]).nan_to_num(neginf=-1e9).softmax(0)
     Your factors add up to 1, as in a softmax of the two maxima: each is exp(its own m − the new m).
 exponentials of the maxima | (m1 - floor).exp(), (m2 - floor).exp() -> m1.exp(), m2.exp()

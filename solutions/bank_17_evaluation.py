@@ -575,19 +575,19 @@ an empty text for a word, keeps 4 | words, known = text.split(), -> words, known
     You count an empty text as one word, since splitting it at spaces leaves one empty piece: it has no words.
 references added up, keeps 3 | most |= grams -> most += grams
     You add up the references' counts: an n-gram counts only as often as a single reference has it.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 the best reference as a whole, keeps 3 | most |= grams(k, n + 1) -> most = max(most, grams(k, n + 1), key=lambda x: (grams(words, n + 1) & x).total())
     You take the reference that fits best as a whole: for each n-gram, ask anew which reference has it most often.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 the first reference alone, keeps 1 | for k in known: -> for k in known[:1]:
     You look for n-grams only in the first reference: any of the references may have them.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 the last reference alone, keeps 1 | most |= grams -> most = grams
     You look for n-grams only in the last reference: any of the references may have them.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 what all references share, keeps 1 | most = Counter() -> most = grams(known[0], n + 1); most |= grams -> most &= grams
     You count only what all references share: one reference that has it is enough.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 each n-gram once, keeps 1
     | found = grams(words, n + 1) -> found = Counter({*grams(words, n + 1)})
     You count each n-gram of a sentence once: one that rightly occurs twice counts twice.
@@ -644,31 +644,31 @@ a share, keeps 1 | return 100 * min -> return min
 no penalty, keeps 4 | min(1, math.exp(1 - r / c)) -> 1
     Your score has no brevity penalty: without it, short output has few mistakes and scores too high.
 upside down, keeps 1 | 1 - r / c -> 1 - c / r
-    Your penalty has the ratio upside down: it is 1 − r / c, so that short output pays.
+    Your exponent has the ratio upside down: it is 1 − r / c, so that short output pays.
 long output rewarded, keeps 3 | min(1, math.exp(1 - r / c)) -> math.exp(1 - r / c)
     Your penalty rises above 1 where the output is long: it is at most 1.
 the penalty is a ratio, keeps 4 | math.exp(1 - r / c) -> c / r
     Your penalty is c / r itself: the formula has a power of e.
 shortest reference, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> min(map(len, known))
     You take the length of the shortest reference: the closest one counts.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 longest reference, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> max(map(len, known))
     You take the length of the longest reference: the closest one counts.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 mean length, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> sum(map(len, known)) / len(known)
     You take the mean length of the references: take that of the closest one.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 first reference's length, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> len(known[0])
     You take the length of the first reference: take that of the closest one.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 a distance for a length, keeps 4 | for k in known)[1] -> for k in known)[0]
     You add up how far off the closest references are: add up their lengths.
 the first of two, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> len(min(known, key=lambda k: abs(len(k) - len(words))))
     Where two references are equally close you take the one that is listed first: take the shorter one.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 the longer of two, keeps 4 | (abs(len(k) - len(words)), len(k)) for k in known)[1] -> (abs(len(k) - len(words)), -len(k), len(k)) for k in known)[2]
     Where two references are equally close you take the longer one: take the shorter one.
-    read chapters/17_evaluation: One reference, many good translations
+    read exercises/17_evaluation: Several references
 a penalty for each sentence, keeps 4
     | r += min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> r += max(len(words), min((abs(len(k) - len(words)), len(k)) for k in known)[1])
     Your long sentences do not make up for short ones: the penalty is one for the whole corpus, from both sums.
@@ -820,7 +820,7 @@ read chapters/17_evaluation: Why compare in pairs?
 the difference, 2 points, within 1e-4 or 1e-4: ordinary; other sizes; few draws; the same output; worse
     Sums over the sentences first, then one ratio; b minus a.
 p, 4 points, within 1e-5 or 1e-4: ordinary; other sizes; few draws; one far off; as many; the same output; worse
-    Both systems on the same draws, and the share of draws as far from what is seen as that is from 0; the corpus counts as a draw.
+    Both systems on the same draws, and the share of draws at least as far from what is seen as that is from 0; the corpus counts as a draw.
 RIGHT
 def compare(a, b, draws):
     def score(counts):
@@ -1041,7 +1041,7 @@ too generous, keeps 2 | ways[0] - 1e-9 -> ways[0] - 0.3
     You take differences for equal that are not: 1e-9 is all that may be forgiven.
 seed against seed, keeps 2
     | ways = [size(places) for places in combinations(range(n + m), n)] -> from itertools import product; ways = [abs(sum(s * (x - y) for s, x, y in zip(signs, a, b))) for signs in product((1, -1), repeat=min(n, m))] + [-1.0] * (math.comb(n + m, n) - 2 ** min(n, m))
-    You exchange the first seed with the first, and so on: seeds of two methods do not belong together in pairs, so deal them all out.
+    You exchange the first seed with the first, and so on: nothing says here which seeds belong together, so deal them all out.
 sums for means, keeps 2 | abs(first / n - (sum(scores) - first) / m) -> abs(first - (sum(scores) - first))
     You compare sums: the groups may differ in number, so compare their means.
 medians, keeps 2
@@ -1238,7 +1238,7 @@ means compared, keeps 4
     | max(a["scores"]) < min(b["scores"]) -> sum(a["scores"]) / len(a["scores"]) < sum(b["scores"]) / len(b["scores"]); max(b["scores"]) < min(a["scores"]) -> sum(a["scores"]) / len(a["scores"]) > sum(b["scores"]) / len(b["scores"])
     You compare means, which nearly always differ: every seed of one must be above every seed of the other.
 best seeds compared, keeps 4 | max(a["scores"]) < min(b["scores"]) -> max(a["scores"]) < max(b["scores"]); max(b["scores"]) < min(a["scores"]) -> max(b["scores"]) < max(a["scores"])
-    You compare the best seeds: the best of several is flattered, so every seed must be above every other.
+    You compare the best seeds: the best of several is flattered, so every seed of one must be above every seed of the other.
 worst seeds compared, keeps 4 | max(a["scores"]) < min(b["scores"]) -> min(a["scores"]) < min(b["scores"]); max(b["scores"]) < min(a["scores"]) -> min(b["scores"]) < min(a["scores"])
     You compare the worst seeds: every seed of one must be above every seed of the other.
 touching counts, keeps 4 | max(a["scores"]) < min(b["scores"]) -> max(a["scores"]) <= min(b["scores"]); max(b["scores"]) < min(a["scores"]) -> max(b["scores"]) <= min(a["scores"])

@@ -51,8 +51,9 @@ class AttentionOutput(NamedTuple):
     context : (batch, [queries,] d_value)
         Weighted sum of the values.
     weights : (batch, [queries,] keys)
-        Non-negative; each row sums to 1, or to 0 where no position may be attended. Always the
-        weights before attention dropout.
+        Non-negative; each row sums to 1, to 0 where no position may be attended, and to less than 1
+        under the Gaussian of local attention. Several heads have an axis of their own after the
+        batch, and may return None. Always the weights before attention dropout.
     """
 
     context: Tensor
@@ -233,7 +234,7 @@ class Memory(NamedTuple):
     values : (batch, keys, d_value)
         What the weighted sum is taken of; with several heads (batch, heads, keys, d_head).
     mask : (batch, keys) bool, or None
-        True where a position may be attended.
+        True where a position may be attended; as ``remember`` took it, in any of its shapes.
     """
 
     keys: Tensor
@@ -464,7 +465,8 @@ class Attention(Mechanism):
         Raises
         ------
         TypeError
-            If values or a mask come beside a Memory, which holds its own.
+            If values or a mask come beside a Memory, which holds its own, or the mask is not
+            boolean.
         ValueError
             If sizes do not fit.
         """

@@ -48,7 +48,7 @@ class CoverageAttention(Mechanism):
     d_query, d_key, d_attn : int
         Sizes of decoder state, encoder state and comparison space.
     bias : bool
-        Whether to add b.
+        Whether to add b, which See et al. have in their equation 11.
     dropout : float
         Attention dropout; the coverage sums the weights before it.
 
@@ -129,7 +129,7 @@ class CoverageAttention(Mechanism):
         Raises
         ------
         TypeError
-            If values or a mask come beside a Memory.
+            If values or a mask come beside a Memory, or the mask is not boolean.
         ValueError
             If sizes do not fit.
         """

@@ -40,7 +40,8 @@ class LocalAttention(Mechanism):
     S is the true length of each sentence, without padding, which may stand on its left or on its
     right: positions count from the first real token. As in the paper, the Gaussian leaves
     rows that sum to less than 1, and the window is cut at the sentence's ends. The window's
-    positions are *gathered*: the others are not scored, and a step costs the same for any length.
+    positions are *gathered*: the others are not scored, and the products of a step cost
+    the same for any length; only the row of weights grows with it.
 
     Positions and centres count from 0.
 

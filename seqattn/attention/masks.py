@@ -217,8 +217,8 @@ def check_bool(mask: Tensor, name: str = "mask") -> None:
 def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
     """Set keys or values that no query may attend to zero, whatever stands there.
 
-    A weight of exactly 0 keeps a number out of the weighted sum, and neither NaN nor an infinite
-    value: 0 · NaN and 0 · ∞ are NaN. So does a gradient of 0 on its way to the weights that
+    A weight of exactly 0 keeps a number out of the weighted sum, but not NaN or an infinite value:
+    0 · NaN and 0 · ∞ are NaN. So does a gradient of 0 on its way to the weights that
     project the keys.
 
     Parameters

@@ -142,9 +142,10 @@ class MultiHeadAttention(Mechanism):
         values, mask : optional
             As in :meth:`remember`; only together with raw keys.
         need_weights : bool
-            Without weights PyTorch's fused operator does the work, in less time and memory. It
-            multiplies every value by its weight, so that NaN in a value which this query may not
-            attend but another one may is NaN in the context, there as here.
+            If False, no weights are returned, and PyTorch's fused operator does the work in less
+            time and memory, except in training with dropout on a CPU. Either way every value is
+            multiplied by its weight, so that NaN in a value which this query may not attend but
+            another one may is NaN in the context.
 
         Returns
         -------
@@ -155,7 +156,8 @@ class MultiHeadAttention(Mechanism):
         Raises
         ------
         TypeError
-            If values or a mask come beside a Memory, which holds its own.
+            If values or a mask come beside a Memory, which holds its own, or the mask is not
+            boolean.
         ValueError
             If sizes do not fit, or one query per sentence is to attend to itself.
         """

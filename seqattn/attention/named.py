@@ -46,7 +46,7 @@ class BahdanauAttention(Attention):
     d_attn : int
         Size of the comparison space.
     bias : bool
-        Whether to add a bias inside the tanh. The paper has none.
+        Whether to add a bias inside the tanh. The paper leaves all biases out of its equations.
     dropout : float
         Attention dropout; see :class:`~seqattn.attention.core.Attention`.
 
@@ -71,7 +71,7 @@ class BahdanauAttention(Attention):
 
 AdditiveAttention = BahdanauAttention
 # Some texts call additive attention with its keys projected once "efficient". Every mechanism here
-# does that: see remember().
+# does that: see remember(). (The efficient attention of Shen et al. is another: linear_attention.)
 EfficientAttention = BahdanauAttention
 
 

@@ -53,7 +53,9 @@ def online_softmax_attention(
         a' &= e^{m - m'} a + \sum_i e^{e_i - m'} v_i
 
     and at the end the context is :math:`a/z`. This is exact; it needs memory for
-    ``queries * block`` scores in place of ``queries * keys``. There are no weights to return.
+    ``queries * block`` scores in place of ``queries * keys``, as long as no gradient is asked for:
+    for that, autograd keeps every block, where FlashAttention computes it again. There are no
+    weights to return.
 
     Parameters
     ----------
@@ -77,6 +79,8 @@ def online_softmax_attention(
     ------
     ValueError
         If the block is below 1 or no whole number, or shapes do not fit.
+    TypeError
+        If the mask is not boolean.
 
     References
     ----------
@@ -159,6 +163,8 @@ def linear_attention(
     ------
     ValueError
         If shapes do not fit.
+    TypeError
+        If the mask is not boolean.
 
     References
     ----------

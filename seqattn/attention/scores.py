@@ -94,7 +94,7 @@ def additive_score(
     v : (d_attn,)
         Weight of each comparison feature in the score.
     b : (d_attn,), optional
-        Bias inside the tanh. The paper has none.
+        Bias inside the tanh. The paper leaves all biases out of its equations.
 
     Returns
     -------
@@ -124,8 +124,9 @@ def additive_score(
     query, keys = F.linear(query, W_q, b), _project("keys", keys, "W_k", W_k)
     # A size of 1 would broadcast without a word.
     if not query.shape[-1] == keys.shape[-1] == v.shape[0]:
+        of_keys = "the projected keys have" if W_k is None else "W_k"
         raise ValueError(
-            f"W_q gives {query.shape[-1]} features, W_k {keys.shape[-1]} and v weighs "
+            f"W_q gives {query.shape[-1]} features, {of_keys} {keys.shape[-1]} and v weighs "
             f"{v.shape[0]}; expected d_attn of each"
         )
     if query.dim() == 2:
@@ -162,7 +163,7 @@ class AdditiveScore(Score):
     d_query, d_key, d_attn : int
         Sizes of query, key and comparison space.
     bias : bool
-        Whether to add b inside the tanh. The paper has none.
+        Whether to add b inside the tanh. The paper leaves all biases out of its equations.
     """
 
     def __init__(self, d_query: int, d_key: int, d_attn: int, *, bias: bool = False):
@@ -282,7 +283,7 @@ def general_score(query: Query, keys: Keys, W: Float[Tensor, "d_query d_key"] | 
     r"""General (bilinear) score, :math:`e_{ti} = s_t^\top W h_i`.
 
     Computed as :math:`s^\top(Wh)`: :math:`(s^\top W)h` would be cheaper for one query, and dearer
-    for the many steps of a sentence, which share one :math:`Wh`.
+    once there are more queries than keys, as in a beam search, where they share one :math:`Wh`.
 
     Parameters
     ----------

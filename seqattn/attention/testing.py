@@ -85,7 +85,7 @@ def check_padding(
     if not query.numel() or not keys.numel():
         raise ValueError(
             f"query and keys have shapes {tuple(query.shape)} and {tuple(keys.shape)}; expected at "
-            "least one sentence of at least one position: padding can change nothing else"
+            "least one sentence of at least one position: without one, padding can change nothing"
         )
     attend = _as_function(attention)
     values = keys if values is None else values
@@ -166,7 +166,7 @@ def _compare(before: dict[str, Tensor], after: dict[str, Tensor], real: slice) -
             on_pads = torch.cat([found[..., : real.start], found[..., real.stop :]], -1)
             found = found[..., real]
             if bool((on_pads != 0).any()):
-                yield f"weights on pads reach {on_pads.nan_to_num(math.nan).abs().max():.2g}"
+                yield f"weights on pads reach {on_pads.abs().max():.2g}"
         elif name in ("gradient of keys", "gradient of values"):
             at_pads = torch.cat([found[:, : real.start], found[:, real.stop :]], 1)
             found = found[:, real]

@@ -140,7 +140,9 @@ def global_mask(
     places = torch.as_tensor(positions, device=device)
     whole = not (places.dtype == torch.bool or places.is_floating_point())
     if places.numel() and not (whole and places.min() >= 0 and places.max() < size):
-        raise IndexError(f"positions are {places.tolist()}; expected numbers from 0 to {size - 1}")
+        raise IndexError(
+            f"positions are {places.tolist()}; expected whole numbers from 0 to below {size}"
+        )
     chosen[places.long()] = True
     return chosen[:, None] | chosen[None]
 
@@ -240,7 +242,8 @@ def windowed_attention(
     if not query.shape == keys.shape or keys.shape[:2] != values.shape[:2]:
         raise ValueError(
             f"query, keys and values have shapes {tuple(query.shape)}, {tuple(keys.shape)} and "
-            f"{tuple(values.shape)}; expected one sequence, (batch, size, ...) of each"
+            f"{tuple(values.shape)}; expected query and keys of one shape (batch, size, d_key), "
+            "and values (batch, size, d_value)"
         )
     if mask is not None:
         check_bool(mask)

@@ -93,7 +93,16 @@ def _run() -> None:
 def _extra(module: str) -> str | None:
     """Name the extra that brings a missing module."""
     extras = {
-        "grading": {"nbformat", "nbclient", "nbval", "pytest", "ipykernel", "jinja2"},
+        "grading": {
+            "nbformat",
+            "nbclient",
+            "nbval",
+            "pytest",
+            "ipykernel",
+            "IPython",
+            "jinja2",
+            "yaml",
+        },
         "nmt": {
             "sacrebleu",
             "sacremoses",

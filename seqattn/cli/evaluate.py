@@ -66,6 +66,8 @@ def evaluate(
         if lowercase and tokenized:
             raise fail("--lowercase and --tokenized; expected one: the latter ignores case, too")
         pairs, name, [stored] = read_test([path], split, data, encoding)
+        if ibm1 and (stored.get("name") != "toy" or any(pair.links is None for pair in pairs)):
+            raise fail("--ibm1 needs gold links: a run on the toy corpus, and its test pairs")
         translator = Translator.load(path, device=prepare_device(device))
         found = evaluate(
             translator,
@@ -90,8 +92,6 @@ def _rate_ibm1(stored: dict[str, Any], pairs: "list[TextPair]") -> dict[str, flo
     from seqattn.evaluation import ibm1_error_rates
 
     corpus = CorpusConfig.from_dict(stored)
-    if corpus.name != "toy" or any(pair.links is None for pair in pairs):
-        raise fail("--ibm1 needs gold links: a run on the toy corpus, and its test pairs")
     return ibm1_error_rates(read_split(corpus, "train"), pairs, languages=corpus.languages)
 
 

@@ -42,7 +42,7 @@ def translate(
         float | None,
         Option(
             min=0,
-            help="of the beam, exponent: above 0 long translations are not worse for it",
+            help="of the beam, exponent: 0 favours short translations, larger values long ones",
             show_default="0.6",
         ),
     ] = None,
@@ -55,7 +55,11 @@ def translate(
         ),
     ] = None,
     n_best: Annotated[
-        int, Option(min=1, help="translations of each sentence, with their scores")
+        int,
+        Option(
+            min=1,
+            help="translations of each sentence, with their scores; the beam is at least as wide",
+        ),
     ] = 1,
     samples: Annotated[
         int, Option(min=0, help="draw so many of each sentence at random, and do not search")
@@ -73,7 +77,8 @@ def translate(
         Option(
             "--map",
             help="draw where the model looked (.png, .svg, .pdf), or write the weights (.json); "
-            "several sentences get numbered files",
+            "several sentences, a file's or standard input's get numbered files; with --n-best or "
+            "--samples the first translation is drawn",
         ),
     ] = None,
     as_json: Annotated[

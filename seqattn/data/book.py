@@ -4,8 +4,8 @@ The numbers stand in every figure, derivation, test and quiz, the sentences in e
 translates. Measurements are shown but not repeated: their trainings take too long for a page.
 
 ``TINY`` has three source words with 2-dimensional encoder states, one decoder state, and weights
-for every score function. All numbers have one decimal, so that each step fits on paper. They are
-chosen so that
+for every score function that compares. All numbers have one decimal, so that each step fits on
+paper. They are chosen so that
 
 - no score saturates the softmax, and the tanh is neither linear nor flat;
 - every score function gives different weights, and not all agree on the largest;
@@ -38,7 +38,7 @@ def _vector(*entries: float) -> Tensor:
 
 @dataclass(frozen=True)
 class TinyExample:
-    """Three words, one decoder state, and weights for every score function.
+    """Three words, one decoder state, and weights for the score functions that compare.
 
     Attributes
     ----------

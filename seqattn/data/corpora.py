@@ -20,7 +20,8 @@ from seqattn.data.tokenization import detokenize
 
 __all__ = ["CorpusConfig", "Reason", "read_split", "toy_by_length", "toy_corpus", "toy_reasons"]
 
-# Held out of a user's own corpus where no files are named: at most so many, and at most a tenth.
+# Held out of a user's own corpus where no files are named: at most so many
+# for each part, and at most a tenth.
 HELD_OUT = 1_000
 # Of the toy corpus' test by length: words of the source, and pairs of each.
 LENGTHS, EACH = range(3, 31, 3), 100
@@ -78,7 +79,7 @@ class CorpusConfig:
 
     def __post_init__(self) -> None:
         if self.name not in ("toy", "multi30k", "files"):
-            raise CorpusError(f"no corpus {self.name!r}; expected 'toy', 'multi30k' or files")
+            raise CorpusError(f"no corpus {self.name!r}; expected 'toy', 'multi30k' or 'files'")
         for option, kind, wanted in (
             ("encoding", str, "the name of an encoding"),
             ("lowercase", bool, "True or False"),
@@ -314,17 +315,17 @@ def _user_splits(corpus: CorpusConfig) -> dict[str, list[TextPair]]:
     missing = [split for split in ("test", "valid") if not getattr(corpus, split)]
     if missing and size < 1:
         raise CorpusError(
-            f"{len(pairs)} pairs are too few to hold some out for validation and test; "
-            "expected at least 10, or files of their own for both"
+            f"{len(pairs)} pairs are too few to hold some out for {' and '.join(missing)}; "
+            "expected at least 10, or files of their own"
         )
     train, *parts = hold_out(pairs, *[size] * len(missing), seed=corpus.seed)
     found = {"train": train, **dict(zip(missing, parts, strict=True))}
     for split, part in found.items():
         if not part:
             raise CorpusError(
-                f"nothing is left for {split}: of {len(pairs)} pairs only "
-                f"{len({pair.source for pair in pairs})} have a source of their own, and equal "
-                f"sources stay together; expected more, or files of their own for {split}"
+                f"nothing is left for {split}: {len(pairs)} pairs have only "
+                f"{len({pair.source for pair in pairs})} different sources, and equal sources stay "
+                f"together; expected more, or files of their own for {split}"
             )
     return found
 

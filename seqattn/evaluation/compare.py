@@ -146,8 +146,10 @@ def compare(
     Raises
     ------
     ValueError
-        If there are fewer than two translators or no pairs, or one was trained on lower case and
-        the scores do not ignore it.
+        If there are fewer than two translators, no pairs or no samples, or one was trained on lower
+        case and the scores do not ignore it.
+    ImportError
+        If sacrebleu is missing.
 
     References
     ----------
@@ -245,8 +247,8 @@ def plot_comparison(comparison: Comparison, logs: Mapping[str, Log] | None = Non
             panel.set(xlabel="minutes of training", ylabel="validation BLEU")
     scores.set_yticks(range(len(names)), names)
     scores.invert_yaxis()
-    scores.set(xlabel=f"test BLEU, with 95% interval ({comparison.sentences} sentences)")
-    lengths.set(xlabel="words of the source", ylabel="test BLEU")
+    scores.set(xlabel=f"BLEU, with 95% interval ({comparison.sentences} sentences)")
+    lengths.set(xlabel="words of the source", ylabel="BLEU")
     lengths.legend(frameon=False)
     for panel in (scores, lengths, *rest):
         tidy(panel)

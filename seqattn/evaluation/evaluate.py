@@ -101,8 +101,8 @@ class AttentionSummary:
 class Evaluation:
     """Scores of a translator.
 
-    The first four judge what the model writes by itself; the perplexity judges what it expects when
-    it is told the true beginning of each translation. The two can disagree.
+    BLEU, chrF and exact matches judge what the model writes by itself; the perplexity judges what
+    it expects when it is told the true beginning of each translation. The two can disagree.
 
     Attributes
     ----------
@@ -184,6 +184,8 @@ def evaluate(
     ------
     ValueError
         If there are no pairs.
+    ImportError
+        If sacrebleu is missing.
     """
     if not pairs:
         raise ValueError("no sentence pairs to evaluate on; expected at least one")
@@ -327,7 +329,7 @@ def missing_words(text: str, pair: TextPair, *, language: str = "fr") -> list[bo
 def score_by_length(
     texts: Sequence[str], pairs: Sequence[TextPair], bleu: Scorer
 ) -> list[LengthScore]:
-    """Give BLEU for sentences of 1 to 5 words, of 6 to 10, and so on.
+    """Give BLEU for sources of 1 to 5 words, 6 to 10, 11 to 15, 16 to 20, 21 to 30, 31 to 50, more.
 
     Parameters
     ----------
@@ -341,7 +343,7 @@ def score_by_length(
     Returns
     -------
     list of LengthScore
-        The shortest first; lengths that do not occur are left out.
+        The shortest first; lengths that do not occur are left out, and so are blank sources.
     """
     lengths = [len(pair.source.split()) for pair in pairs]
     found = []

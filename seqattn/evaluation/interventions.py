@@ -308,8 +308,8 @@ def forged(
     .. math:: \max_\beta \mathrm{JSD}(\alpha, \beta) \quad\text{such that}\quad
               \mathrm{TVD}\big(\hat y(\alpha), \hat y(\beta)\big) \le \varepsilon
 
-    By Adam on scores, from random starts, with a penalty on what the answer moves beyond ε. What is
-    found is a lower bound: a better search may find more.
+    By Adam on scores, from random starts, with a penalty on what the answer moves beyond 0.9 ε, so
+    that the search ends inside. What is found is a lower bound: a better search may find more.
 
     Parameters
     ----------

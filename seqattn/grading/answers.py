@@ -148,13 +148,14 @@ def _check_syntax(answer: Answer, question: Question) -> Answer:
     return answer
 
 
-def _why(code: str, error: SyntaxError) -> str:
-    if quote := next((c for c in "“”‘’„" if c in code), ""):
+def why_no_python(message: str, line: str = "") -> str:
+    """Explain what Python says of code that it does not take, and of the line that it names."""
+    if quote := next((c for c in "“”‘’„" if c in message + line), ""):
         return f"the quotation mark {quote} is not one of Python's: write ' or \""
-    if "await" in code or "async" in code:
-        return f"{error.msg}: answers are plain functions, without await at the top"
+    if "await" in message or "async" in message:
+        return f"{message}: answers are plain functions, without await or async"
     ours = ".".join(map(str, sys.version_info[:2]))
-    return f"{error.msg} (graded with Python {ours})"
+    return f"{message} (graded with Python {ours})"
 
 
 def answers_of(path: Path, name: str) -> dict[str, Answer]:
@@ -380,7 +381,7 @@ def _syntax_error(code: str) -> tuple[str, int] | None:
     try:
         parse(code)
     except SyntaxError as error:
-        return _why(code, error), error.lineno or 0
+        return why_no_python(error.msg, error.text or ""), error.lineno or 0
     except (ValueError, RecursionError, MemoryError) as error:
         return str(error) or type(error).__name__, 0
     return None

@@ -17,7 +17,10 @@ __all__ = ["register"]
 
 Notebook = Annotated[Path, typer.Argument(help="An exercise notebook, with your answers.")]
 Notebooks = Annotated[list[Path], typer.Argument(help="Exercise notebooks, with your answers.")]
-Seed = Annotated[str | None, typer.Option(help="Repeat the grading that was told this seed.")]
+Seed = Annotated[
+    str | None,
+    typer.Option(help="Draw the hidden cases from this seed, which an earlier grading printed."),
+]
 Out = Annotated[Path | None, typer.Option(help="Folder for each notebook's page, and its JSON.")]
 Name = Annotated[str, typer.Argument(help="An exercise, as 03_additive or exercises/03.")]
 
@@ -55,10 +58,11 @@ def check(notebook: Notebook) -> None:
 
 
 def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None, book: Book = "") -> None:
-    """Grade answers: points, and for each miss the mistake by name. Your files are not changed.
+    """Grade answers: points, and a hint for each miss. Your files are not changed.
 
-    Answers are tried on hidden cases in a process that can do nothing but compute; the notebook
-    itself is not run. A page with all of it, your answers included, is written beside the notebook.
+    A hint names the mistake where it is a known one. Answers are tried on hidden cases in a process
+    that can do nothing but compute; the notebook itself is not run. A page with all of it, your
+    answers included, is written beside the notebook.
     """
     from seqattn.grading.bank import must_know_answers
     from seqattn.grading.grades import as_text
@@ -122,7 +126,7 @@ def progress(
 
 def audit(
     exercise: Name,
-    seeds: Annotated[int, typer.Option(help="On how many seeds to try each answer.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="On how many seeds to try each answer.")] = 1,
 ) -> None:
     """Try every answer that an exercise's bank knows; print which stage catches which."""
     from seqattn.grading.audit import as_text

@@ -120,10 +120,10 @@ class Grade:
     exercise : str
         Which exercise it is, empty where that is unknown.
     problem : str
-        Why it could not be graded, empty where it could: begins with ``unreadable`` or
-        ``unmatched``.
+        Why it could not be graded, empty where it could: begins with ``unreadable``,
+        ``unmatched`` or, where the fault is the grader's, ``grader_error``.
     verdicts : list of Verdict
-        One for each question.
+        One for each question; none where there is a problem.
     seed : str
         From which the cases were drawn: the same seed gives the same cases.
     isolation : str

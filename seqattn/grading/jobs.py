@@ -187,7 +187,9 @@ def read_evidence(sandbox: Sandbox, q: Question, data: bytes | None) -> dict[str
             raise EvidenceError(f"{q.evidence}: {name} holds NaN or infinity")
     try:
         problem = q.inspect(found)
-    except (KeyError, ValueError, IndexError, TypeError) as error:
+    except KeyError as error:
+        problem = f"it has no array {error}"
+    except (ValueError, IndexError, TypeError) as error:
         problem = f"its arrays do not fit one another ({type(error).__name__})"
     if problem:
         raise EvidenceError(f"{q.evidence}: {problem}")

@@ -27,6 +27,7 @@ from seqattn.grading.answers import (
     exercise_of,
     find_answer,
     imports_the_key,
+    why_no_python,
 )
 from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
@@ -146,7 +147,8 @@ class Judge:
         Returns
         -------
         Grade
-            With a verdict for every question, whatever the file is.
+            With a verdict for every question; with none where ``problem`` says why the file could
+            not be graded.
         """
         try:
             submission = read_submission(path)
@@ -403,8 +405,7 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
     if error["type"] == "NotImplementedError":
         return _verdict(q, "not_attempted", 0, "", notes=answer.notes)
     if error["type"] == "SyntaxError":
-        hint = f"{error['message']}: answers are plain functions, without await at the top"
-        return verdict("syntax_error", 0, hint)
+        return verdict("syntax_error", 0, why_no_python(error["message"]))
     if error["type"] == "ForbiddenError":
         asked = "what this question asks you to write: do it without that function"
         hint = f"{error['message']} does {asked}"

@@ -176,7 +176,7 @@ def _cell(cell: dict) -> Cell:
 
 
 def _from_text(text: str) -> list[Cell]:
-    """Split a notebook that was saved as text; text without cells is one cell if it has answers."""
+    """Split a notebook that was saved as text; text that marks no cells has none."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if blocks := _fenced(text):
         return blocks

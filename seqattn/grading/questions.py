@@ -24,10 +24,10 @@
         You round before you add: keep the digits.
 
 A stage is a line with its name, points and kinds of cases, and a hint below it. ``backward`` looks
-at gradients instead of results; ``40 calls`` and ``within 1e-4 or 0.01`` are its ``calls`` and
-``tolerance``. Right answers are Python, one after the other. Where a stage or a mistake is the
-matter of another section than the question's, a line below its hint says so, as
-``read chapters/02_soft_addressing: By hand``.
+at gradients instead of results; ``40 calls``, ``9 numbers read`` and ``within 1e-4 or 0.01`` are
+its ``calls``, ``reads`` and ``tolerance``. Right answers are Python, one after the other. Where a
+stage or a mistake is the matter of another section than the question's, a line below its hint says
+so, as ``read chapters/02_soft_addressing: By hand``.
 
 A mistake is a line with its name and what is changed, and its hint below. A change is a piece of
 the first right answer, or of the first that has it, which must occur there exactly once, and what

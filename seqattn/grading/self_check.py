@@ -96,7 +96,7 @@ def as_text(checks: list[Check]) -> str:
     says = {
         "right": "looks right",
         "not_attempted": "not answered yet",
-        "missing": "its check cell is gone; `seqattn grade` has a copy",
+        "missing": "its check cell is gone: copy it from a fresh exercise",
     }
     return "\n".join(f"  {c.question}  {says.get(c.state, c.message)}" for c in checks)
 
@@ -124,6 +124,8 @@ def run_cells(sources: list[str], seconds: float) -> dict[int, Failure]:
     seconds : float
         Processor time for each cell. The process is ended with the first that takes longer.
     """
+    import IPython.core.interactiveshell  # noqa: F401  if it is missing, say so here
+
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context: Any = multiprocessing.get_context(method)
     ours, theirs = context.Pipe(duplex=False)

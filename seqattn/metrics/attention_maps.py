@@ -119,8 +119,8 @@ def merge_pieces(
 ) -> Float[Tensor, "words_t words_s"]:
     """Merge the pieces of words: a map between words from a map between subwords.
 
-    Columns are *summed*: attention to a word is attention to any of its pieces. Rows are *averaged*
-    : each piece of a target word looked somewhere. So rows still sum to 1.
+    Columns are *summed*: attention to a word is attention to any of its pieces. Rows are
+    *averaged*, as each piece of a target word looked somewhere. So rows still sum to 1.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 r"""Numbers that describe attention weights: how spread out they are, and what they point at.
 
-Every function takes weights ``(batch, keys)`` or ``(batch, [heads,] queries, keys)`` and gives one
-number, or one set of links, per row or sentence. A row that attends nowhere, because its mask
-leaves nothing or because its weights are all zero (padding), has no entropy: its result is NaN, so
-that it cannot be mistaken for a perfectly focused row, whose entropy is 0. Average with
-:func:`torch.nanmean`, which leaves such rows out.
+A function that looks at rows takes weights ``(batch, keys)`` or ``(batch, [heads,] queries,
+keys)``; one that needs whole maps says so. Each gives one number, or one set of links, per row or
+sentence. A row that attends nowhere, because its mask leaves nothing or because its weights are all
+zero (padding), has no entropy: its result is NaN, so that it cannot be mistaken for a perfectly
+focused row, whose entropy is 0. Average with :func:`torch.nanmean`, which leaves such rows out.
 
 All weights that are compared should come from one place in the decoder, without attention dropout.
 Weights show where the context vector came from, not why the model said what it said.

@@ -52,7 +52,8 @@ def corpus_bleu(
 
     where p_n is the share of the n-grams of the hypotheses that occur in their references (each
     counted at most as often as there), and h and r are the total lengths of hypotheses and
-    references.
+    references; of several references of a sentence, r counts the one whose length is closest. A
+    share of zero is smoothed: see :func:`~seqattn.metrics.bleu_from_counts`.
 
     Parameters
     ----------
@@ -73,9 +74,10 @@ def corpus_bleu(
     Raises
     ------
     ValueError
-        If hypotheses and references do not match in number, or there are none.
+        If hypotheses and references do not match in number, there are none, or sentences have
+        different numbers of references.
     TypeError
-        If either is one string instead of a sequence of them.
+        If either is one string instead of a sequence of them, or a text is no string.
     ImportError
         If sacrebleu is missing.
 
@@ -233,7 +235,8 @@ def perplexity(nats_per_token: float) -> float:
     Returns
     -------
     float
-        1 or more; 8 says that the model is as unsure as among 8 tokens, all equally likely.
+        1 or more, and at most :math:`e^{700}`; 8 says that the model is as unsure as among 8
+        tokens, all equally likely.
 
     Examples
     --------

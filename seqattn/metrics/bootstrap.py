@@ -28,8 +28,8 @@ class PairedBootstrap(NamedTuple):
     low, high : float
         The middle 95% of the difference over the draws.
     p : float
-        Share of the draws, the corpus itself counted as one of them, in which the difference lies
-        as far from the one seen as that lies from zero.
+        How often a draw's difference lies at least as far from the one seen as that lies from zero:
+        one more than these draws, divided by one more than all draws, so that it is never zero.
     """
 
     difference: float
@@ -96,7 +96,8 @@ def bleu_from_counts(counts: Int[Tensor, "*draws 10"]) -> Float[Tensor, "*draws"
     """Compute BLEU of summed counts, as :func:`~seqattn.metrics.corpus_bleu` does.
 
     Where no n-gram of some length is right, the count is taken as 1/2, for the next such length as
-    1/4, and so on ("exp" in sacrebleu's signature); where none is right at all, BLEU is 0.
+    1/4, and so on ("exp" in sacrebleu's signature); where none is right at all, or there is no
+    4-gram, BLEU is 0.
 
     Parameters
     ----------

@@ -170,12 +170,14 @@ def gradient_reach(
     Returns
     -------
     (positions,)
-        Norms divided by the largest.
+        Norms divided by the largest; NaN if all are 0.
 
     Raises
     ------
     ValueError
         If ``inputs`` does not require a gradient.
+    RuntimeError
+        If ``summary`` was not computed from ``inputs``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Symmetrization (symmetrisation) of word alignments: from two one-sided ones to one.
 
 An aligner that looks from one side, be it an attention map read row by row or IBM Model 1, gives
-each word at most one partner, and so can never link one word of the other side to none or to two
-where it should. The usual remedy is to look from both sides and to combine, by one of the field's
+each word of that side at most one partner, and so never links such a word to two where it should.
+The usual remedy is to look from both sides and to combine, by one of the field's
 heuristics.
 """
 

@@ -270,7 +270,8 @@ def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Mechanism:
         if d_query != d_key:
             raise ValueError(
                 f"score='scaled_dot' needs states of equal size; the decoder's have {d_query}, "
-                f"the encoder's {d_key} (leave d_encoder out to make them fit)"
+                f"the encoder's {d_key} (leave d_encoder out to make them fit, and let d_hidden be "
+                "even where the encoder has two directions)"
             )
         return ScaledDotProductAttention(dropout=dropout)
     if score == "location":

@@ -70,7 +70,8 @@ def mix_copy(
     weights : (batch, [steps,] keys)
         Attention weights; rows that do not sum to 1, as those of local attention, are made to.
     gate : (batch, [steps])
-        Logit of p_gen, from :class:`CopyGate`.
+        Logit of p_gen, from :class:`CopyGate` or, as in :class:`PointerGenerator`, from a layer
+        that the decoder has already.
     source : (batch, keys) integers
         Source tokens by their ids in the *target* vocabulary, extended by the words that are not in
         it; see :func:`extend_vocabulary`. Padding may hold any id from 0 to below ``size``: its
@@ -109,7 +110,7 @@ def mix_copy(
     _check_rows(logits, weights, gate, source)
     total = weights.sum(-1, keepdim=True)
     copies = total.squeeze(-1) > 0
-    # A Gaussian, or dropout, leaves rows that sum to something else than 1.
+    # A Gaussian leaves rows that sum to something else than 1.
     weights = weights / total.where(total > 0, 1.0)
     # Without a place to copy from, the gate is open: the row sums to 1 all the same.
     writes = torch.where(copies, F.logsigmoid(gate), 0.0).unsqueeze(-1)

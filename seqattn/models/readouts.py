@@ -69,7 +69,7 @@ class MaxoutReadout(Readout):
     r"""Deep output with one maxout layer, after Bahdanau et al.
 
     .. math::
-        \tilde{t}_t = U_o s_t + V_o E y_{t-1} + C_o c_t, \qquad
+        \tilde{t}_t = U_o s_t + V_o E y_{t-1} + C_o c_t + b, \qquad
         t_{tj} = \max(\tilde{t}_{tj}, \tilde{t}_{t,j+l})
 
     Parameters

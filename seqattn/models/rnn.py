@@ -363,9 +363,10 @@ def weight(rnn: nn.RNNBase, name: str, layer: int | str) -> Tensor:
 def initialise(module: nn.Module) -> None:
     """Start every recurrent, linear and embedding weight below a module.
 
-    Recurrent matrices start orthogonal, gate by gate, so that a state neither fades nor explodes
-    over a sentence; other matrices uniform after Glorot and Bengio; embeddings normal, with a
-    deviation of 0.1 and padding at 0; biases at 0, and the forget gates of an LSTM at 1.
+    Recurrent matrices start orthogonal, gate by gate, so that their product with a state keeps its
+    length (what gates let fade is another matter); other matrices uniform after Glorot and Bengio;
+    embeddings normal, with a deviation of 0.1 and padding at 0; biases at 0, and the forget gates
+    of an LSTM at 1.
     """
     for part in module.modules():
         if isinstance(part, nn.RNNBase):

@@ -148,7 +148,7 @@ class Seq2SeqAttention(StepwiseModel):
         super().__init__()
         if encoder.d_states != decoder.d_encoder:
             raise ValueError(
-                f"the encoder gives states of size {encoder.d_states}, both directions together; "
+                f"the encoder gives states of size {encoder.d_states}, its directions together; "
                 f"the decoder was built for d_encoder={decoder.d_encoder}"
             )
         self.encoder = encoder

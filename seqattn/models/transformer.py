@@ -210,8 +210,8 @@ class LearnedPositions(nn.Module):
         end = start + embedded.shape[1]
         if end > len(self.table):
             raise ValueError(
-                f"the sentence reaches position {end}; learned positions end at {len(self.table)} "
-                "(build the model with a larger max_len, or with sinusoidal positions)"
+                f"the sentences reach {end} positions, padding included; {len(self.table)} are "
+                "learned (build the model with a larger max_len, or with sinusoidal positions)"
             )
         return embedded + self.table[start:end]
 
@@ -389,7 +389,7 @@ class Transformer(StepwiseModel):
     layers : int
         Layers of encoder and decoder each.
     d_feedforward : int
-        Size of the hidden layer between attentions.
+        Inner size of each feed-forward network.
     dropout : float
         On embeddings, and on what each part adds, as in the paper's section 5.4.
     attention_dropout : float

@@ -1,6 +1,7 @@
 """Attention maps and weight charts in the one style of the course (needs ``seqattn[viz]``).
 
-Every function draws on an Axes, its own or yours, and returns it; none shows or stores anything.
+A function that draws one picture draws on an Axes, its own or yours, and returns it; one that draws
+several returns a list of Axes. None shows or stores anything.
 Importing this package needs no matplotlib; drawing does.
 """
 

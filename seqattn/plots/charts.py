@@ -104,7 +104,10 @@ def plot_statistics(
     Raises
     ------
     ValueError
-        If the rows are not as many as the words, or the numbers are no weights.
+        If the rows are not as many as the words, the mask has another shape, or the numbers are no
+        weights.
+    TypeError
+        If the mask is not boolean.
     ImportError
         If matplotlib is missing.
 

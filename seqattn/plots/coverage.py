@@ -64,7 +64,8 @@ def plot_coverage(
     ax.bar(range(len(source)), steps.sum(0), color=colours)
     ax.axhline(share, color=GREY, linestyle="--", linewidth=1)
     ax.set(ylabel="total attention", title="Coverage (dashed: fair share)")
-    ax.set_xticks(range(len(source)), source, rotation=45, ha="right", rotation_mode="anchor")
+    turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(range(len(source)), source, parse_math=False, **turn)
     return ax
 
 

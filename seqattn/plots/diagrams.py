@@ -107,7 +107,7 @@ def plot_translator(
         _draw_weights(ax, h, s, grid)
     _draw_decoder(ax, target, s, training)
     if training:
-        _draw_loss(ax, wide)
+        _draw_loss(ax, s, wide)
     rows = {_SOURCE: "source", _ENCODER: "encoder", _DECODER: "decoder"}
     rows |= {_CONTEXT: "context" if grid is None else "weights"}
     rows |= {_TARGET: "reference" if training else "translation"}
@@ -185,10 +185,10 @@ def _draw_decoder(
             _arrow(ax, (x + 0.22, _TARGET - 0.2), (after - 0.16, y + 0.31), colour, **fed)
 
 
-def _draw_loss(ax: "Axes", wide: int) -> None:
+def _draw_loss(ax: "Axes", s: list[tuple[float, float]], wide: int) -> None:
     _box(ax, ((wide - 1) / 2, _TARGET + 0.8), "loss: mean of $-\\log p$", GREY)
-    for t in range(wide):
-        _arrow(ax, (t, _TARGET + 0.2), (t * 0.5 + (wide - 1) / 4, _TARGET + 0.55), GREY)
+    for x, _ in s:
+        _arrow(ax, (x, _TARGET + 0.2), (x * 0.5 + (wide - 1) / 4, _TARGET + 0.55), GREY)
     edge = wide - 0.45
     ax.plot([edge - 0.9, edge, edge], [_TARGET + 0.8, _TARGET + 0.8, _DECODER], color=GREY, lw=1.6)
     _arrow(ax, (edge, _DECODER), (edge, _ENCODER - 0.3), GREY)
@@ -226,7 +226,7 @@ def plot_sum_of_arrows(
     Raises
     ------
     ValueError
-        If the weights are none, or the values are not n vectors of two numbers.
+        If they are no attention weights, or the values are not n vectors of two numbers.
     ImportError
         If matplotlib is missing.
 
@@ -240,7 +240,7 @@ def plot_sum_of_arrows(
         x.detach().cpu().double() if isinstance(x, Tensor) else x for x in (weights, values)
     )
     alpha, points = np.asarray(weights, dtype=float), np.asarray(values, dtype=float)
-    alpha = as_weights(alpha[None], (1, len(words)), "(1, words)")[0]
+    alpha = as_weights(alpha, (len(words),), "(len(words),)")
     if points.shape != (len(words), 2):
         raise ValueError(f"values have shape {points.shape}; expected {(len(words), 2)}")
     ax = ax or import_pyplot().subplots(figsize=(WIDE / DPI, 4.4))[1]

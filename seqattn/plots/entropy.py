@@ -25,6 +25,8 @@ def plot_entropy_curve(
 ) -> "Axes":
     """Draw how spread attention is at each target position: the median and the middle half.
 
+    The entropy is a share of the largest possible, that of equal weights on the real positions.
+
     Call it again on the same Axes, with another colour, to set two models side by side.
 
     Parameters
@@ -50,6 +52,8 @@ def plot_entropy_curve(
     ------
     ValueError
         If no target position is reached by three sentences, or the mask does not fit.
+    TypeError
+        If the mask is not boolean.
     ImportError
         If matplotlib is missing.
 

@@ -26,6 +26,8 @@ def plot_heads(
 ) -> "list[Axes]":
     """Draw the map of each head, all on one colour scale, with its mean entropy as a title.
 
+    The entropy is a share of the largest possible, that of equal weights on all source words.
+
     Parameters
     ----------
     weights : (heads, target, source)

@@ -78,8 +78,8 @@ def plot_attention(
     Raises
     ------
     ValueError
-        If the shape is not (len(target), len(source)), the numbers are no weights, or a link lies
-        outside.
+        If the shape of weights or mask is not (len(target), len(source)), the numbers are no
+        weights, or a link lies outside.
     TypeError
         If the mask is not boolean.
     ImportError

@@ -24,7 +24,8 @@ def plot_spread(
     """Draw one measurement of several models, trained from several seeds each.
 
     Each seed is a dot. The diamond is their mean and the bar reaches one standard deviation to each
-    side, drawn by seaborn. A difference that is smaller than the bars is none to speak of.
+    side, drawn by seaborn. The bars say how seeds scatter and not how sure a mean is: with few
+    seeds, a difference within them is none to speak of.
 
     Parameters
     ----------

@@ -179,10 +179,10 @@ def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
     "Averaging Weights Leads to Wider Optima and Better Generalization".
     """
     found = [read_checkpoint(path, only="model.").weights for path in paths]
-    if not found or any(weights.keys() != found[0].keys() for weights in found):
-        raise ValueError(
-            f"{len(found)} checkpoints, of which all should be of one model; expected at least one"
-        )
+    if not found:
+        raise ValueError("there is no checkpoint; expected at least one")
+    if any(weights.keys() != found[0].keys() for weights in found):
+        raise ValueError("the checkpoints' weights differ in name; expected those of one model")
     return {
         name: torch.stack([weights[name].double() for weights in found]).mean(0).to(first.dtype)
         for name, first in found[0].items()

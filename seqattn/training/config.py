@@ -35,7 +35,9 @@ class TrainingConfig(Settings):
         The budget: updates, passes over the corpus, time. At least one; the first that is used up
         ends the run, and the learning rate is planned for it.
     batch_tokens : int
-        Most target tokens in a batch.
+        Most target tokens in a batch, padding included. A batch has at least 8 rows, so one of
+        sentences longer than an eighth of this may have more; a longer sentence than this is left
+        out.
     lr : float
         Highest learning rate of AdamW.
     schedule : {"cosine", "inverse_square_root", "constant"}
@@ -138,9 +140,9 @@ class TrainingConfig(Settings):
 
     def _check_constant(self) -> None:
         value = self.sampling_constant
-        falls = self.sampling == "inverse_sigmoid"
-        if value is None or not (value >= 1 if falls else 0 < value < 1):
-            expected = "1 or more" if falls else "between 0 and 1"
+        sigmoid = self.sampling == "inverse_sigmoid"
+        if value is None or not (value >= 1 if sigmoid else 0 < value < 1):
+            expected = "1 or more" if sigmoid else "between 0 and 1"
             raise ValueError(
                 f"sampling_constant is {value}; sampling={self.sampling!r} expects {expected}"
             )

@@ -80,7 +80,7 @@ class GraphedUpdates:
         self._recorded: dict[tuple[int, ...], Recorded] = {}
 
     def __call__(self, batch: Batch, *, lr: float) -> Update:
-        """Make one update; arguments and result are those of :func:`~seqattn.training.update`."""
+        """Make one update on one batch; the result is that of :func:`~seqattn.training.update`."""
         self.rate.fill_(lr)
         shape = shape_of(batch)
         if shape not in self._recorded:

@@ -42,6 +42,8 @@ def entropy_penalty(
     ------
     ValueError
         If a mask does not fit.
+    TypeError
+        If it is not boolean.
 
     Examples
     --------
@@ -56,8 +58,8 @@ def entropy_penalty(
 def sparsity_penalty(weights: Maps, target_mask: Real | None = None) -> Float[Tensor, ""]:
     r"""Mean of :math:`1 - \sum_i \alpha_{ti}^2`: added to a loss, it *sharpens* attention.
 
-    Its gradient is largest for rows that are neither uniform nor decided. (Also known as the Gini
-    impurity; 1 over the sum of squares is an effective number of positions.)
+    Its gradient in the scores is largest for rows that are neither uniform nor decided. (Also known
+    as the Gini impurity; 1 over the sum of squares is an effective number of positions.)
 
     Parameters
     ----------
@@ -75,6 +77,8 @@ def sparsity_penalty(weights: Maps, target_mask: Real | None = None) -> Float[Te
     ------
     ValueError
         If the mask does not fit.
+    TypeError
+        If it is not boolean.
 
     Examples
     --------
@@ -118,6 +122,8 @@ def doubly_stochastic_penalty(
     ------
     ValueError
         If a mask does not fit.
+    TypeError
+        If it is not boolean.
 
     References
     ----------

@@ -136,7 +136,8 @@ def exponential_decay(step: int, base: float) -> float:
 def inverse_sigmoid_decay(step: int, pace: float) -> float:
     r"""Probability of a true input, :math:`\epsilon_i = k / (k + e^{i/k})` with k ≥ 1.
 
-    It begins near 1, falls through one half at :math:`i = k \ln k`, and ends near 0.
+    It begins at k/(k + 1), near 1 for a large k, falls through one half at :math:`i = k \ln k`, and
+    ends near 0.
 
     References
     ----------

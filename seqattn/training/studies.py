@@ -40,8 +40,8 @@ class Trial:
     folder : Path
         The run folder: :meth:`~seqattn.translator.Translator.load` takes it.
     seconds : float
-        Time of the training, its validations included: of one processor core on a CPU, on the
-        clock on a GPU.
+        Time of the training, its validations included: on a CPU in core-seconds, those of all
+        threads added; on a GPU on the clock.
     memory : float, or None
         MiB by which the training raised the peak of its process, which reading the corpus may have
         raised before: of main memory, or of the GPU's. None where the system does not tell.

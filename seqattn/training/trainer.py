@@ -347,7 +347,8 @@ class Trainer:
     def _upcoming(self) -> Iterator[list[list[int]]]:
         """Give the rows of the batches of each update to come, epoch after epoch, without end.
 
-        An update has one batch, or as many parts as ``accumulate`` says: a list of rows for each.
+        An update has one batch, or as many parts as ``accumulate`` says, fewer at the end of an
+        epoch: a list of rows for each.
         What moves on is ``state.index``, and :meth:`_advance` moves it, once the update is made: a
         checkpoint that is written before that begins with the same batches again.
         """

@@ -62,12 +62,15 @@ class LiveFigure(anywidget.AnyWidget):
         Question to answer before moving: ``question``, ``options``, ``answer`` (index of the right
         option), ``explain``, one text for the right answer or a list with a text for each option,
         and, if it is one control that would tell, ``tests``, the trait of that control: it waits
-        for the answer. False leaves the question out.
+        for the answer. False leaves the question out. If not given, the figure asks its own, where
+        that is about what is shown.
 
     Raises
     ------
     TypeError
         If the figure takes no such option.
+    ValueError
+        If the question lacks a part, or its parts do not fit one another.
     """
 
     _js: ClassVar[str] = ""

@@ -33,14 +33,14 @@ class BeamTree(LiveFigure):
     width : int
         Beginnings that are kept, from 1 to 4.
     alpha : float
-        Exponent of the length penalty, from 0 to 2.
+        Exponent of the length penalty, from 0 to 2; the length counts the end of the sentence.
     title, caption, predict : optional
         As in :class:`LiveFigure`.
 
     Raises
     ------
     ValueError
-        If the table is none, or width or alpha out of their limits.
+        If it is no table of probabilities, or width or alpha is out of its limits.
 
     Examples
     --------
@@ -91,6 +91,7 @@ class BeamTree(LiveFigure):
             beginning: sorted(row.items(), key=lambda entry: (-entry[1], order[entry[0]]))
             for beginning, row in table.items()
         }
+        options.setdefault("predict", table is TREE)  # the question is about this one
         super().__init__(
             table={beginning: [list(entry) for entry in row] for beginning, row in rows.items()},
             width=width,

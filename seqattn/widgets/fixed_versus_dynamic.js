@@ -64,7 +64,7 @@ const figure = {
 
   curves(plot, n, { get, open }, width) {
     const lengths = get("lengths"), low = Math.min(0, ...lengths), high = lengths.at(-1) * 1.02, right = width - 86;
-    const top = Math.max(100 * (Math.max(...get("attention"), ...get("fixed")) > 1.5) || 1);
+    const top = Math.max(...get("attention"), ...get("fixed")) > 1.5 ? 100 : 1;
     const { group, sx, sy } = axes({ x: [low, high], y: [0, top], box: [38, 30, right, 210], xticks: ticks(low, high, 6), yticks: ticks(0, top, 4),
       xlabel: "sentence length (words)", ylabel: get("ylabel") });
     const curve = (name, kind) => {

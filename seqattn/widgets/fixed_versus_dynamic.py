@@ -54,7 +54,7 @@ class FixedVersusDynamic(LiveFigure):
     index : int
         Index of the length shown first.
     ylabel : str
-        What the curves measure, with units.
+        What the curves measure, with units. The axis ends at 1, or at 100 if a value is above 1.5.
     note : str
         Where the numbers come from: seeds, test set, meaning of the band.
     title, caption, predict : optional

@@ -11,11 +11,7 @@ from seqattn.widgets.base import LiveFigure
 
 __all__ = ["HeadsExplorer"]
 
-KINDS = {
-    "source": "source looks at source",
-    "target": "target looks at target",
-    "cross": "target looks at source",
-}
+KINDS = ("source", "target", "cross")
 OFFSETS = {"previous place": -1, "same place": 0, "next place": 1}
 SCORES = (*OFFSETS, "end of sentence", "gold links", "entropy")
 
@@ -33,7 +29,8 @@ class HeadsExplorer(LiveFigure):
     sentence : int
         Which of them is shown first.
     kind : {"source", "target", "cross"}
-        Who looks at whom.
+        Who looks at whom: source at source, target at target, or target at source. The controls
+        call the two languages English and French, those of the course.
     score : str
         What heads are ordered by: mean weight on the "previous place", "same place", "next place"
         or "end of sentence"; the share of linked words whose largest weight is on a gold link,
@@ -67,7 +64,7 @@ class HeadsExplorer(LiveFigure):
 
     sentences: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     sentence = traitlets.Int().tag(sync=True)
-    kind = traitlets.Enum(tuple(KINDS), "cross").tag(sync=True)
+    kind = traitlets.Enum(KINDS, "cross").tag(sync=True)
     score = traitlets.Enum(SCORES, "gold links").tag(sync=True)
     rank = traitlets.Int().tag(sync=True)
     row = traitlets.Int().tag(sync=True)

@@ -163,6 +163,7 @@ class MapReader(LiveFigure):
                 f"shift is {shift} and way {way!r}; expected a shift from -2 to 2 and one of "
                 f"{', '.join(WAYS)}"
             )
+        options.setdefault("predict", bool(known))  # the question is about these rates
         super().__init__(
             weights=[[round(w, DIGITS) for w in line] for line in table.tolist()],
             source=[str(token) for token in source],

@@ -21,8 +21,8 @@ class PairedDraws(LiveFigure):
     .. math:: \operatorname{Var}(b - a) = \operatorname{Var} a + \operatorname{Var} b
         - 2 \operatorname{Cov}(a, b)
 
-    The draws are made when the figure is: 200 of the first sentences, as many as are scored, with
-    replacement. "Plus and minus" is 1.96 standard deviations over the draws.
+    There are 200 draws, made when the figure is. Each takes as many of the first sentences as are
+    scored, with replacement. "Plus and minus" is 1.96 standard deviations over the draws.
 
     Parameters
     ----------

@@ -39,10 +39,11 @@ const figure = {
   formula({ name, t, kind, run, asker, feeds, S }) {
     if (kind === "transformer" && name in this.atOnce) return this.atOnce[name](t, S);
     const s = `s${low(t)}`, before = `s${low(t - 1)}`, y = `E y${low(t - 1)}`, c = kind === "none" ? "c" : `c${low(t)}`;
+    const summary = run.bidirectional ? `[→h${low(S)}; ←h₁]` : `h${low(S)}`;
     return {
       read: `${run.bidirectional ? "→" : ""}h${low(t)} = GRU(${run.bidirectional ? "→" : ""}h${low(t - 1)}, E x${low(t)})`,
       back: "hᵢ = [→hᵢ; ←hᵢ]",
-      bridge: kind === "none" ? `c = h${low(S)},   s₀ = tanh(W c + b)` : `s₀ = tanh(W ${run.bidirectional ? `[→h${low(S)}; ←h₁]` : `h${low(S)}`} + b)`,
+      bridge: kind === "none" ? `c = ${summary},   s₀ = tanh(W c + b)` : `s₀ = tanh(W ${summary} + b)`,
       ask: kind === "luong" ? `e${low(t)}ᵢ = s${low(asker)}ᵀ W hᵢ` : `e${low(t)}ᵢ = vᵀ tanh(W_q s${low(asker)} + W_k hᵢ)`,
       weigh: `α${low(t)}ᵢ = exp(e${low(t)}ᵢ) / Σⱼ exp(e${low(t)}ⱼ)`,
       mix: `${c} = Σᵢ α${low(t)}ᵢ hᵢ`,
@@ -103,7 +104,7 @@ const figure = {
       step: `Every weight takes a small step against its gradient. The loss of this pair goes from ${[sum(data.losses) / T, data.loss_after].map((loss, _, both) => fmt(loss, fmt(both[0], 3) === fmt(both[1], 3) ? 4 : 3)).join(" to ")}.`,
     }[name];
     const place = phase === "decode" ? `Step ${t} of ${T}, event ${this.steps[kind].indexOf(name) + 1} of ${this.steps[kind].length}` : `Event ${i + 1} of ${events.length}`;
-    return `${place}, ${run && name}: ${said}`;
+    return `${place}, ${name}: ${said}`;
   },
 
   build(ui) {

@@ -7,14 +7,15 @@ from typing import Any, cast
 
 import torch
 import traitlets
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqattn.attention import Attention, Memory, attend, causal_mask
 from seqattn.attention.core import masked_softmax
-from seqattn.attention.scores import scaled_dot_score
+from seqattn.attention.scores import AdditiveScore, GeneralScore, scaled_dot_score
 from seqattn.data.book import measured
 from seqattn.models import ModelConfig, Seq2SeqAttention, Transformer, build_model
+from seqattn.models.readouts import TanhReadout
 from seqattn.models.transformer import DecoderLayer, EncoderLayer, NoPositions, RotaryAttention
 from seqattn.specials import BOS, EOS, PAD, UNK
 from seqattn.widgets.base import LiveFigure
@@ -152,8 +153,11 @@ class Unrolled(LiveFigure):
         Parameters
         ----------
         model : Seq2SeqAttention or Transformer
-            A recurrent model of one layer, with any attention or none; or a Transformer of one
-            layer and one head, in pre norm, with positions that are added to the embeddings.
+            A recurrent model of one layer, as the figure's formulas have it: a GRU without
+            attention, which gets the encoder's summary at every step; with the additive score and
+            the context first (Bahdanau); or with the general score, the state first, and the tanh
+            readout (Luong). Or a Transformer of one layer and one head, in pre norm, with positions
+            that are added to the embeddings.
         source, reference : sequence of int
             Ids of the source, and of the right translation without ``<bos>`` and ``<eos>``.
         words : sequence of str
@@ -291,11 +295,23 @@ def _order(model: Seq2SeqAttention | Transformer) -> str:
             "expected a model of one layer with a score for every position, or none; got "
             f"{len(decoder.rnn.all_weights)} layers and {type(decoder.attention).__name__}"
         )
-    if decoder.attention is None:
-        return "none"
-    if decoder.context_first:
-        return "bahdanau"
-    return "luong" if decoder.feeds_readout else "luong, no feeding"
+    score = getattr(decoder.attention, "score", None)
+    if score is None:
+        order, fits = "none", decoder.feeds_summary
+    elif decoder.context_first:
+        order, fits = "bahdanau", isinstance(score, AdditiveScore)
+    else:
+        order = "luong" if decoder.feeds_readout else "luong, no feeding"
+        fits = isinstance(score, GeneralScore) and isinstance(decoder.readout, TanhReadout)
+    if not (fits and isinstance(decoder.rnn, nn.GRU)):
+        got = ", ".join(type(part).__name__ for part in (decoder.rnn, score, decoder.readout))
+        raise ValueError(
+            "expected a model that the figure has formulas for: a GRU, with the additive score "
+            "where the context comes first, and else with the general score and the tanh "
+            "readout; without attention, one that gets the summary at every step. Got "
+            f"{got}"
+        )
+    return order
 
 
 def _both_runs(

@@ -98,6 +98,7 @@ class WeightedSum(LiveFigure):
         target = next(iter(targets)) if target is None else target
         if target not in targets:
             raise ValueError(f"target is {target!r}; expected one of {list(targets)}")
+        options.setdefault("predict", values is STATES)  # the question is about these
         states = [floats(state, "a state in values", 2) for state in values]
         if len(states) != len(words):
             raise ValueError(

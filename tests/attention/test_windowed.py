@@ -95,10 +95,18 @@ def test_torch_compile_takes_it_whole(compile_whole):
         (lambda: global_mask(4.0, [1]), ValueError, "size is 4.0; expected a whole number"),
         (lambda: strided_mask(4, 0), ValueError, "stride is 0; expected at least 1"),
         (lambda: block_mask(4, 0), ValueError, "block is 0; expected at least 1"),
-        (lambda: global_mask(4, [4]), IndexError, r"\[4\]; expected numbers from 0 to 3"),
-        (lambda: global_mask(4, torch.tensor([1.7])), IndexError, "expected numbers from 0"),
-        (lambda: global_mask(4, [-1]), IndexError, "expected numbers from 0 to 3"),
-        (lambda: global_mask(4, [True, False]), IndexError, "expected numbers from 0 to 3"),
+        (
+            lambda: global_mask(4, [4]),
+            IndexError,
+            r"\[4\]; expected whole numbers",
+        ),
+        (lambda: global_mask(4, torch.tensor([1.7])), IndexError, "expected whole numbers"),
+        (lambda: global_mask(4, [-1]), IndexError, "expected whole numbers"),
+        (
+            lambda: global_mask(4, [True, False]),
+            IndexError,
+            "expected whole numbers",
+        ),
         (
             lambda: windowed_attention(*inputs(4), 1, mask=torch.ones(4, B, dtype=torch.bool)),
             ValueError,
@@ -112,7 +120,7 @@ def test_torch_compile_takes_it_whole(compile_whole):
         (
             lambda: windowed_attention(*inputs(4)[:2], torch.randn(B, 5, D), 1),
             ValueError,
-            "expected one sequence",
+            "expected query and keys of one shape",
         ),
         (lambda: windowed_attention(*inputs(4), -1), ValueError, "window is -1; expected at least"),
     ],

@@ -58,7 +58,7 @@ def test_learned_positions_get_gradients_and_refuse_what_they_never_learned(unch
     positions = LearnedPositions(3, D)
     positions(torch.randn(2, 3, D)).square().sum().backward()
     assert (positions.table.grad != 0).all()
-    with pytest.raises(ValueError, match="reaches position 4; learned positions end at 3"):
+    with pytest.raises(ValueError, match="reach 4 positions, padding included; 3 are learned"):
         positions(torch.randn(2, 1, D), 3)
 
 
@@ -121,7 +121,7 @@ def test_learned_positions_are_rows_of_an_embedding():
     torch.testing.assert_close(ours(x, 3), x + theirs(torch.arange(3, 7)))
     with pytest.raises(IndexError):
         theirs(torch.tensor([LENGTH]))
-    with pytest.raises(ValueError, match=f"learned positions end at {LENGTH}"):
+    with pytest.raises(ValueError, match=f"{LENGTH} are learned"):
         ours(x, LENGTH - 3)
 
 

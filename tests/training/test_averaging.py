@@ -32,7 +32,7 @@ def test_the_average_is_the_mean_of_each_weight(tmp_path):
     with pytest.raises(ValueError, match="expected at least one"):
         average_weights([])
     write_checkpoint(tmp_path / "other", {"model.v": torch.ones(1)}, {})
-    with pytest.raises(ValueError, match="of which all should be of one model"):
+    with pytest.raises(ValueError, match="expected those of one model"):
         average_weights([tmp_path / "0", tmp_path / "other"])
     with pytest.raises(CheckpointError):
         average_weights([tmp_path / "missing"])

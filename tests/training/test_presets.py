@@ -123,7 +123,7 @@ def test_the_config_of_a_run_is_a_config(tmp_path):
             r"\[training\] coverage_penalty is called doubly_st",
         ),
         ("model = 5", r"model is 5; expected a table \[model\]"),
-        ("[model", "mine.toml is no toml file: "),
+        ("[model", "mine.toml is no TOML file: "),
         (
             '[model]\nd_hidden = "abc"',
             r"\[model\] d_hidden is 'abc'; expected a whole number of at least 1",
@@ -148,7 +148,7 @@ def test_missing_files_and_names_are_refused(tmp_path):
     with pytest.raises(ValueError, match="there is no file"):
         read_config(tmp_path / "mine.toml")
     (tmp_path / "x.json").write_text("{")
-    with pytest.raises(ValueError, match=r"x\.json is no json file"):
+    with pytest.raises(ValueError, match=r"x\.json is no JSON file"):
         read_config(tmp_path / "x.json")
     (tmp_path / "x.json").write_text("[1]")
     with pytest.raises(ValueError, match=r"x\.json holds \[1\]; expected tables"):

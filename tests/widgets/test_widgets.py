@@ -328,6 +328,24 @@ def test_unrolled_refuses_a_transformer_that_it_cannot_draw(options, got):
         widgets.Unrolled.of(model, [4, 5], [7], ["x", "y"], list("abcdefgh"))
 
 
+@pytest.mark.parametrize(
+    ("architecture", "options", "got"),
+    [
+        ("bahdanau", {"cell": "lstm"}, "Got LSTM, AdditiveScore"),
+        ("bahdanau", {"score": "general"}, "Got GRU, GeneralScore"),
+        ("luong", {"score": "dot", "bidirectional": False}, "Got GRU, DotScore, TanhReadout"),
+        ("luong", {"score": "general", "readout": "maxout"}, "Got GRU, .*, MaxoutReadout"),
+        ("fixed", {"cell": "lstm"}, "Got LSTM"),
+        ("fixed", {"feed_summary": False}, "the summary at every step. Got GRU"),
+    ],
+)
+def test_unrolled_refuses_a_model_that_its_formulas_do_not_describe(architecture, options, got):
+    sizes = {"d_embed": 3, "d_hidden": 4, "dropout": 0.0}
+    model = build_model(ModelConfig(architecture, **sizes, **options), 7, 8)
+    with pytest.raises(ValueError, match=got):
+        widgets.Unrolled.of(model, [4, 5], [7], ["x", "y"], list("abcdefgh"))
+
+
 def test_unrolled_shows_the_training_step_of_the_model_that_it_was_given():
     torch.manual_seed(0)
     model = build_model(ModelConfig("bahdanau", d_embed=3, d_hidden=11, dropout=0.0), 7, 8)

@@ -50,7 +50,8 @@ class Pair:
     Attributes
     ----------
     source, target : tuple of str
-        English and French tokens, in lower case; an apostrophe ends a token ("l'", "n'").
+        English and French tokens, in lower case. An apostrophe ends a French token ("l'", "n'") and
+        begins an English one ("'s").
     links : frozenset of (int, int)
         Which source position goes with which target position. Links are many-to-many and all sure,
         and each token of either sentence has at least one. An idiom is linked all to all ("is

@@ -1,5 +1,6 @@
 """The commands for whoever grades a class."""
 
+import errno
 import os
 import secrets
 import sys
@@ -32,7 +33,10 @@ Only = Annotated[str | None, typer.Option(help="The exercise that is expected, a
 Weak = Annotated[bool, typer.Option(help="Go on where answers cannot be fully contained.")]
 Zero = Annotated[bool, typer.Option(help="0 points for those who handed in nothing; else blank.")]
 Book = Annotated[str, typer.Option(help="Address of the book, for links in the feedback.")]
-Seed = Annotated[str | None, typer.Option(help="Seed of the hidden cases; drawn if not given.")]
+Seed = Annotated[
+    str | None,
+    typer.Option(help="Seed of the hidden cases; else that of the reports in --out, else drawn."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -128,7 +132,7 @@ def regrade(
 
 def gradescope(
     submission: Annotated[Path, typer.Argument(help="Folder with what one student handed in.")],
-    out: Annotated[Path, typer.Option(help="results.json")],
+    out: Annotated[Path, typer.Option(help="Where to write results.json.")],
     exercise: Only = None,
     allow_weak: Weak = False,
 ) -> None:
@@ -262,8 +266,9 @@ def _grade_and_report(run: dict, out: Path, jobs: int, overrides: Path) -> list[
 
 
 def _stopped(error: OSError, out: Path) -> typer.Exit:
+    mend = "make room" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "mend that"
     return fail(
-        f"stopped: {error.strerror or error}; what is graded is kept in {out}: make room, and the "
+        f"stopped: {error.strerror or error}; what is graded is kept in {out}: {mend}, and the "
         "same command goes on"
     )
 
@@ -274,7 +279,7 @@ def _warn(results: list["Result"]) -> None:
     pending = [r for r in results if r.grade and r.grade.pending]
     unread = [r for r in results if r.grade and r.grade.problem]
     for many, what in (
-        (unmatched, "files fit nobody on the roster"),
+        (unmatched, "files fit nobody on the roster, or several people"),
         (unread, "files could not be graded"),
         (pending, "notebooks have points pending: run the command again, with less beside it"),
     ):

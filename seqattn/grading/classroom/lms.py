@@ -138,7 +138,7 @@ def check_wheel(wheel: Path) -> None:
     Raises
     ------
     ValueError
-        If it is the students' edition, or no wheel.
+        If it is the students' edition, no wheel, or a wheel of something else.
     """
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -147,6 +147,8 @@ def check_wheel(wheel: Path) -> None:
         raise ValueError(f"{wheel} is no wheel: {error}") from None
     if f"seqattn/grading/{EDITION}" in names:
         raise ValueError(f"{wheel} is the students' edition, without answers: pack the other one")
+    if not any(name.startswith("seqattn/grading/banks/") for name in names):
+        raise ValueError(f"{wheel} is no wheel of seqattn: it holds no seqattn/grading/banks")
 
 
 def autograder_zip(exercise: str, wheel: Path, out: Path, options: str = "") -> None:

@@ -89,7 +89,8 @@ def grade_all(
     allow_weak : bool
         Go on where answers cannot be contained fully.
     tell : callable
-        Hears of each grade: number, total, file, grade.
+        Hears of each file that is graded now, and of none whose grade was kept: number, total,
+        file, grade.
 
     Returns
     -------

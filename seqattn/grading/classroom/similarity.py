@@ -25,7 +25,7 @@ class Pair:
     Attributes
     ----------
     one, other : str
-        The files.
+        Who handed them in, or the files' names.
     share : float
         Of the answers' structure that they have in common, from 0 to 1.
     questions : list of str

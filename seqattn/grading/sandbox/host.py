@@ -85,9 +85,9 @@ class JobResult:
     messages : list
         What the child sent, in order.
     ending : Ending
-        ``timeout`` where it computed too long, ``waited`` where it did not compute at all; ``late``
-        where neither limit of time was reached before the backstop was, ``broken`` where the fault
-        is the sandbox's own.
+        ``timeout`` where it computed too long, ``waited`` where it spent too long without
+        computing, all its pauses together; ``late`` where neither limit of time was reached before
+        the backstop was, ``broken`` where the fault is the sandbox's own.
     detail : str
         More on an ending that is not ``done``.
     printed : str

@@ -158,9 +158,8 @@ def read_config(path: str | Path) -> Preset:
         text = path.read_text(encoding="utf-8")
         values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path} is no {path.suffix.lstrip('.') or 'toml'} file: {error}"
-        ) from None
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        raise ValueError(f"{path} is no {kind} file: {error}") from None
     if not isinstance(values, dict):
         raise ValueError(f"{path} holds {_short(values)}; expected tables, as in config.json")
     values.pop("corpus", None)  # a run's own; --data says it here
