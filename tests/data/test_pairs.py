@@ -173,7 +173,9 @@ def test_splits_that_do_not_exist_are_refused(tmp_path):
     path = tmp_path / "twice.tsv"
     path.write_text("".join(f"{n}\t{n} {i}\n" for n in range(6) for i in "ab"), encoding="utf-8")
     twice = CorpusConfig("files", "de", "en", train=(str(path),))
-    with pytest.raises(CorpusError, match="nothing is left for test: 12 pairs have only 6 different"):
+    with pytest.raises(
+        CorpusError, match="nothing is left for test: 12 pairs have only 6 different"
+    ):
         read_split(twice, "train")
     missing = CorpusConfig("files", "de", "en", train=(str(tmp_path / "y"),))
     with pytest.raises(CorpusError, match=r"there is no file .*y, nor .*y\.de and .*y\.en"):
