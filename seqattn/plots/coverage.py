@@ -1,7 +1,7 @@
 """How much attention each source word got: in all, as bars, and step after step, as curves."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
@@ -64,7 +64,7 @@ def plot_coverage(
     ax.bar(range(len(source)), steps.sum(0), color=colours)
     ax.axhline(share, color=GREY, linestyle="--", linewidth=1)
     ax.set(ylabel="total attention", title="Coverage (dashed: fair share)")
-    turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(source)), source, parse_math=False, **turn)
     return ax
 
