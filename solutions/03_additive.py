@@ -221,8 +221,8 @@ with checking("q4"):
 # - `forward(query, keys, mask)` returns context and weights as in the third question;
 # - the loss's gradient reaches all three.
 #
-# How you initialise the parameters is up to you, as long as the numbers are small, random, and drawn
-# anew for every module (so no seed in `__init__`). You may call `additive_score`, `masked_softmax`
+# How you initialise the parameters is up to you, as long as the numbers are random, drawn anew for
+# every module (so no seed in `__init__`), and of a size between 0.001 and 5 (root mean square). You may call `additive_score`, `masked_softmax`
 # and `attend`.
 
 
@@ -276,10 +276,11 @@ with checking("q6"):
     assert not any(isinstance(x, str) for x in weights_by_hand), "numbers, without quotation marks"
     assert third == 0, "a pad gets no weight at all"
     assert abs(first + second - 1) < 0.011, "the weights must sum to 1"
-    assert first > second > 0, "the larger score gets the larger weight"
+    assert first > second, "the larger score gets the larger weight"
+    assert second > 0, "both words get some weight: exp of a score is never 0"
 
 # %% [markdown]
 # ## What next
 #
 # `seqattn grade` tells you your points. Then change something and watch it break: leave out the mask
-# in your module, and translate a batch of sentences of different lengths.
+# in your module, and add pads to a batch: how far do the contexts move?

@@ -141,8 +141,8 @@ with checking("q3"):
 #   least one word;
 # - the loss's gradient reaches `W`, and a second call depends on its own arguments alone.
 #
-# How you initialise `W` is up to you, as long as the numbers are small, random, and drawn anew for
-# every module (so no seed in `__init__`). You may call `general_score`; grading supplies a right
+# How you initialise `W` is up to you, as long as the numbers are random, drawn anew for every module
+# (so no seed in `__init__`), and of a size between 0.001 and 5 (root mean square). You may call `general_score`; grading supplies a right
 # version of it, whatever yours does.
 
 
@@ -173,7 +173,7 @@ with checking("q4"):
     context.sum().backward()
     assert module.W.grad is not None, "no gradient reaches W"
     spread = module.W.detach().std()
-    assert 0.01 < spread < 10, f"W should start small and random; its spread is {spread:.3g}"
+    assert 0.001 < spread < 5, f"W should start small and random; its spread is {spread:.3g}"
     query, keys = torch.randn(2, 3), torch.randn(2, 6, 4)
     same_precision(module, query, keys, torch.ones(2, 6).bool())
 
@@ -214,7 +214,7 @@ with checking("q5"):
 # %% [markdown]
 # ## Who is heard?
 #
-# A long key more often has the highest score, and more often the lowest. Find out how often that
+# Over queries drawn at random, a long key more often has the highest score, and more often the lowest. Find out how often that
 # happens to each word of a batch. `queries` is `(B, T, d)`, `keys` is `(B, S, d)` and `mask` is
 # `(B, S)`; the score is the dot product. Return two tensors of shape `(B, S)`: the share of the
 # sentence's `T` queries for which word $i$ has the **highest** score of all words of its sentence,

@@ -150,7 +150,8 @@ with checking("q2"):
 # 2. `gru` updates it with the inputs [word; context], using `W` `(3 d_s, d_e + d_h)` and `U`;
 # 3. the readout is Bahdanau's **maxout**: from
 #    $z = P\,[\text{new state}; \text{context}; \text{word}]$, with `P` `(2 d_t, d_s + d_h + d_e)`, it
-#    keeps the larger number of each pair of neighbours, $t_k = \max(z_{2k-1}, z_{2k})$.
+#    keeps the larger number of each pair of neighbours, $t_k = \max(z_{2k-1}, z_{2k})$. (The paper's
+#    appendix has the old state here; we take the new one, as the chapter does.)
 #
 # Return the new state `(B, d_s)`, the features $t$ `(B, d_t)` and the weights `(B, S)`.
 
@@ -294,9 +295,9 @@ with checking("q5"):
 #   `"nowhere"`.
 #
 # (Bahdanau's design is old state, update. Luong's is new state, readout, and with input feeding new
-# state, next update.) You may run it some hundred times. Its numbers carry noise of a millionth;
-# what moves at all moves by more than a thousandth, when the values are doubled, say, or turned
-# round. Ids run from 0 to `vocab - 1`. Some words share one vector, so that replacing one by the
+# state, next update.) You may run it up to 500 times. Its numbers carry noise of a millionth;
+# what moves at all moves by more than a thousandth, when the values change their sign, say, or are
+# multiplied by 5. Ids run from 0 to `vocab - 1`. Some words share one vector, so that replacing one by the
 # other changes nothing. `T` is at least 3.
 
 

@@ -111,8 +111,8 @@ with checking("q2"):
 # %% [markdown]
 # ## How far apart?
 #
-# Return for each sentence the Jensen–Shannon divergence between the rows of `first` and `second` `(B, S)`, as a
-# *share* of the largest that is possible: a tensor `(B,)` with 0 for equal rows, and 1 for rows that have no
+# Return for each sentence the Jensen–Shannon divergence between the rows $p$ of `first` and $q$ of `second`
+# `(B, S)`, $\frac12 \sum p \ln(p/m) + \frac12 \sum q \ln(q/m)$ with $m = (p + q)/2$, as a *share* of the largest that is possible: a tensor `(B,)` with 0 for equal rows, and 1 for rows that have no
 # word in common. A weight of 0 adds nothing to a sum. Gradients flow through both, and are numbers where a
 # weight is 0, too.
 
@@ -150,7 +150,7 @@ with checking("q3"):
 # `first` and `second` `(B, S)` hold two measures of each word, of any sign and size. For each sentence count over all
 # pairs of its real words: plus 1 if both measures put the pair in the same order, minus 1 if in opposite
 # orders, 0 if one of them (or both) finds the two equal. Return the sum over the number of *all* pairs, `(B,)`;
-# for a sentence of one word 0. (This is Kendall's $\tau_a$, which counts ties as the chapter's does not.)
+# for a sentence of one word 0. (This is Kendall's $\tau_a$, which divides by all pairs; the chapter's $\tau_b$ leaves tied pairs out of its divisor.)
 
 
 # %% question="q4"

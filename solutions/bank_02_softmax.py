@@ -181,8 +181,8 @@ mean subtracted, keeps 1 | z - z.amax(-1, keepdim=True) -> z - z.mean(-1, keepdi
 temperature above alone | raised / raised.sum(-1, keepdim=True) -> raised / (scores - scores.amax(-1, keepdim=True)).exp().sum(-1, keepdim=True)
     You divide by the temperature above the line and not below it: each exp has it, those of the sum too.
 not stable, keeps 1 | (z - z.amax(-1, keepdim=True)).exp() -> z.exp()
-    exp of several thousand is infinite and of minus several thousand 0, and their ratio NaN:
-    subtract the row's largest score first, which changes no weight.
+    exp of several thousand is infinite and of minus several thousand 0; infinity over infinity, and 0
+    over 0, are NaN: subtract the row's largest score first, which changes no weight.
 weights in half precision, keeps 2 | R -> R.half().to(scores.dtype)
     You round the weights to 16 bits, which have three digits: keep the precision that comes in.
 largest of all, keeps 2 | z.amax(-1, keepdim=True) -> z.max()
@@ -281,8 +281,7 @@ always at itself | R -> R | torch.eye(S, dtype=torch.bool)
 a triangle over the sentences, keeps 1 | torch.ones(S, S -> torch.ones(len(lengths), len(lengths)
     Your triangle has a row for each sentence of the batch: it needs one for each position, (S, S).
 a triangle for each sentence's own length, keeps 1 | & past -> & mask.mT.tril()
-    Rows of pads are closed as well: every row of the result follows the same rule, which names
-    columns alone.
+    Rows of pads are closed as well: the lengths close columns, in every row alike.
 numbers to be added | R -> torch.zeros(R.shape).masked_fill(~R, -torch.inf)
     You return what is added to scores, 0 and minus infinity: return True and False.
 no axis for the rows
@@ -491,7 +490,7 @@ def masked_softmax(scores, mask):
     filled = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     weights = torch.softmax(filled, dim=-1)
     return weights.masked_fill(~mask, 0.0)
-# adds 1e-7 to a sum that is 1 at least, so that the last digits differ
+# adds 1e-7 to each row's sum, so that the last digits differ
 def masked_softmax(scores, mask):
     filled = scores.masked_fill(~mask, -torch.inf)
     top = filled.amax(-1, keepdim=True)

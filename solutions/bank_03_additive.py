@@ -214,8 +214,8 @@ tanh on each projection
 weights instead of scores | R -> torch.softmax(R, -1)
     Your rows sum to 1: these are weights. Return the scores, before any softmax.
 another nonlinearity | tanh -> relu
-    The hidden layer uses relu; the formula has tanh, which also lets a feature count against a
-    position.
+    The hidden layer uses relu; the formula has tanh, by which one feature can count for one
+    position and against another.
 sigmoid | tanh -> sigmoid
     The hidden layer uses a sigmoid; the formula has tanh.
 difference instead of sum | + (keys -> - (keys
@@ -655,7 +655,8 @@ pad not masked | (0.73, 0.27, 0) -> (0.245, 0.09, 0.665)
 masked afterwards | (0.73, 0.27, 0) -> (0.245, 0.09, 0)
     You normalised over all three and then set the pad to 0: the rest must sum to 1.
 scores divided by their sum | (0.73, 0.27, 0) -> (1, 0, 0)
-    You divided the scores by their sum; softmax raises e to each of them first.
+    All your weight lies on the first word, as if the scores were divided by their sum or only the best
+    word counted: softmax raises e to each score first.
 equal weights | (0.73, 0.27, 0) -> (0.5, 0.5, 0)
     The two words have different scores, so they have different weights.
 exchanged | (0.73, 0.27, 0) -> (0.27, 0.73, 0)

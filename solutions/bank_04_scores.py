@@ -205,8 +205,8 @@ half precision | return (QUERY.half()[:, None] * keys.half()).sum(-1).float()
 largest product alone | return (QUERY[:, None] * keys).amax(-1)
     You take the largest of the products; a dot product adds all of them up.
 distance | return -(QUERY[:, None] - keys).square().sum(-1)
-    This is the negative squared distance, in which the lengths of the keys count, too; the product
-    is asked for.
+    This is the negative squared distance, which takes the squared length of each key away from twice
+    the product: return the product alone.
 absolute values | return (QUERY[:, None] * keys).sum(-1).abs()
     Your scores are never negative: a key that points the other way has a score below 0.
 """
@@ -424,7 +424,7 @@ a linear layer
     question asks for one parameter called W.
 stored the other way round
     | randn(d_query, d_key) -> randn(d_key, d_query); keys, self.W -> keys, self.W.T
-    W is stored the other way round: (d_query, d_key) is asked for, output first.
+    W is stored the other way round: (d_query, d_key) is asked for, rows for the query.
 mask ignored, keeps 1 | .masked_fill(~mask, -torch.inf) ->
     forward ignores the mask: what stands in the padding reaches the context.
 detached, keeps 2 | keys, self.W -> keys, self.W.data

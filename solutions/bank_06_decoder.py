@@ -668,7 +668,7 @@ written into the words
     | return -> words.masked_fill_(words == pad, eos); return
     You write into the words that you are given: work on a copy.
 floats | return read -> read, say = read.float(), say.float(); return read
-    Your ids are floating-point numbers: ids are whole, int64, or no embedding takes them.
+    Your ids are floating-point numbers: ids are whole numbers, so return int64.
 """,
     draw=draw_words,
     oracle=shift,
@@ -748,7 +748,7 @@ mask dropped, keeps 2 | attend(state, keys, mask, A) -> attend(state, keys, torc
 old state returned | return new -> return state
     You return the state that came in: the next step needs the one after the update.
 old state in the readout | [new, context, embedded] -> [state, context, embedded]
-    Your readout sees the old state: the word is said by the state after the update.
+    Your readout sees the old state, as in the paper's appendix: here it sees the one after the update.
     read chapters/06_decoder: The readouts
 context left out of the readout | [new, context, embedded] -> [new, 0 * context, embedded]
     The context does not reach your readout: it sees [state; context; word].
@@ -1128,8 +1128,8 @@ Q6 = question(
 name_design(decode, words, values, vocab)
 read chapters/06_decoder: Two probes
 who asks, 1 point: Bahdanau; Luong; Luong, fed later; early, fed later; early, never used; late, never used
-    Change one word: the row of weights of its own step moves where the new state asks, and only the
-    next row where the old one does.
+    Change one word: where the new state asks, the row of that step moves; where the old one asks, rows
+    move from the next step on.
 where the context goes, 2 points: Bahdanau; Luong; Luong, fed later; early, to the readout alone; early, fed later; early, never used; late, never used
     Change the values: see at which step the states begin to move, at the first, at the second, or
     at none, and whether any logits do.
@@ -1235,7 +1235,7 @@ states never looked at, keeps 1
 readout taken for granted, keeps 1 | 'readout' if moved(logits, logits_v) else 'nowhere' -> 'readout'
     You assume that every program uses its context: see whether the logits move with the values.
 words for values, keeps 1 | decode(words, 5 * values) -> decode(words.flip(0), values)
-    You change the words where the values are to change: only these are known to the context alone.
+    You change the words where the values are to change: only the values act through the context and nothing else.
 values of the same mixture, keeps 1 | decode(words, 5 * values) -> decode(words, values.clone())
     You hand over the same values again: change them, by a factor for example.
 in the values themselves | decode(words, 5 * values) -> decode(words, values.mul_(5))

@@ -413,7 +413,7 @@ shifted twice | logits.flatten -> logits[:, :-1].flatten; y[:, 1:] -> y[:, 2:]
 pad taken to be 0 | =pad -> =0
     You leave out token 0, which is a pad in some vocabularies alone: the pad's id is an argument.
 pads of the inputs left out | real = targets != pad -> real = y[:, :-1] != pad
-    You look for pads among the inputs, y[:, :-1], which lets one pad of each sentence in: what
+    You look for pads among the inputs, y[:, :-1], which lets one pad of each shorter sentence in: what
     counts is whether the target is one.
 divided by the sentences | =pad -> =pad, reduction='sum'; R -> R / len(y)
     You divide by the number of sentences: divide by the number of real targets.
@@ -908,7 +908,7 @@ pads replaced by their neighbours | (inputs != pad) -> (y[:, 1:] != pad)
     You look for pads among the targets, y[:, 1:], so that the last token of a sentence is never
     replaced: what counts is whether the input is a pad.
 pad guessed, keeps 2 | logits.masked_fill(is_pad, -torch.inf) -> logits
-    You let the model guess a pad, which would end what it reads: take the best of the other tokens.
+    You let the model guess a pad, which is no word: take the best of the other tokens.
 true word for a guessed pad, keeps 2
     | torch.where(best == pad, second, best)[:, :-1] -> best[:, :-1]
     | (later == pad), later -> (later == pad) | (guesses == pad), later
@@ -989,7 +989,7 @@ length to the power | ((5 + T) / 6) ** alpha -> T**alpha
 no alpha | ** alpha + -> +
     You never use alpha: it says how much the length counts.
 not divided by 6 | ((5 + T) / 6) -> (5 + T)
-    You leave out the division by 6: a hypothesis of one word has no penalty.
+    You leave out the division by 6, by which a hypothesis of one word has lp = 1, no penalty.
 all as long as the longest | ((5 + T) -> ((5 + weights.shape[1])
     You take the longest length for all: each hypothesis has its own.
 alpha times | ** alpha + -> * alpha +

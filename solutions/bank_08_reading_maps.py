@@ -269,8 +269,8 @@ in place | return -(weights * weights.clamp_(min=1e-4).log()).sum(-1)
 detached, keeps 2 | R -> R.detach()
     The entropies are right, but detached: a penalty on them would train nothing.
 logarithm detached, keeps 2 | weights * - -> weights.detach() * -
-    The entropies are right, but the weight in front of the logarithm is detached, so that half of
-    the derivative is lost.
+    The entropies are right, but the weight in front of the logarithm is detached. What is left of
+    the derivative is −1 for each word, and a softmax lets nothing of that through to the scores.
 """
     + WRONG_FORMS,
     draw=draw_scores,
@@ -557,7 +557,7 @@ source and target exchanged | set(predicted) -> {(j, i) for i, j in predicted}
 one minus F | (len(a & s) + len(a & p)) -> 2 * len(a & s)
     You count the sure links twice: the second term counts predictions among the possible.
 one minus precision | (len(a & s) + len(a & p)) / (len(a) + len(s)) -> len(a & p) / len(a)
-    This is precision alone, which is best for a single safe link: recall of the sure ones counts,
+    This is one minus precision alone, which is best for a single safe link: recall of the sure ones counts,
     too.
 divided by possible | len(a) + len(s) -> len(a) + len(p)
     You divide by |A| + |P|: nobody has to find every possible link. It is |A| + |S|.
@@ -631,7 +631,8 @@ one link too many below the line | 0.29 -> 0.38
     You divided by one link too many: below the line stand the predictions and the sure links; the
     possible ones do not.
 two of six | 0.29 -> 0.33
-    Your fraction has 6 below its line: |A| and |S| are counted each by itself, and added.
+    One third is one minus the recall of the sure links, or a fraction with 6 below its line: |A| + |S|
+    stands there, each counted by itself.
 """,
     oracle=lambda: 2 / 7,
 )

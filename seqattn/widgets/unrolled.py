@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import torch
 import traitlets
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from seqattn.attention import Attention, Memory, attend, causal_mask
@@ -303,7 +303,7 @@ def _order(model: Seq2SeqAttention | Transformer) -> str:
     else:
         order = "luong" if decoder.feeds_readout else "luong, no feeding"
         fits = isinstance(score, GeneralScore) and isinstance(decoder.readout, TanhReadout)
-    if not (fits and isinstance(decoder.rnn, nn.GRU)):
+    if not (fits and decoder.rnn.mode == "GRU"):
         got = ", ".join(type(part).__name__ for part in (decoder.rnn, score, decoder.readout))
         raise ValueError(
             "expected a model that the figure has formulas for: a GRU, with the additive score "

@@ -346,6 +346,21 @@ def test_unrolled_refuses_a_model_that_its_formulas_do_not_describe(architecture
         widgets.Unrolled.of(model, [4, 5], [7], ["x", "y"], list("abcdefgh"))
 
 
+@pytest.mark.parametrize(
+    ("architecture", "options", "order"),
+    [
+        ("fixed", {}, "none"),
+        ("luong", {"score": "general"}, "luong"),
+        ("luong", {"score": "general", "input_feeding": False}, "luong, no feeding"),
+    ],
+)
+def test_unrolled_takes_every_model_that_its_formulas_describe(architecture, options, order):
+    sizes = {"d_embed": 3, "d_hidden": 4, "dropout": 0.0}
+    model = build_model(ModelConfig(architecture, **sizes, **options), 7, 8)
+    figure = widgets.Unrolled.of(model, [4, 5], [7], ["x", "y"], list("abcdefgh"))
+    assert figure.orders == [order]
+
+
 def test_unrolled_shows_the_training_step_of_the_model_that_it_was_given():
     torch.manual_seed(0)
     model = build_model(ModelConfig("bahdanau", d_embed=3, d_hidden=11, dropout=0.0), 7, 8)
