@@ -104,7 +104,7 @@ def test_right_tests_of_any_style_pass(code, judge):
         (f"{TRY}    assert fine\n    return fine\n", "A test returns nothing"),
         (
             f"{ONE}    assert w[0, 0] == 1\n",
-            "1 of 6 right programs. One of them adds 1e-7 to a sum",
+            "1 of 6 right programs. One of them adds 1e-7 to each row",
         ),
         (f"{TRY}    assert w is masked_softmax\n", "refuses every program"),
         (f"{TRY}    assert w[1, 0] == 0\n", "IndexError. So it ends with every program"),
