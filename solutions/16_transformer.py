@@ -47,7 +47,7 @@ from seqattn.grading import checking, same_precision
 # ## Normalise
 #
 # `x` is `(B, T, d)`; `gain` and `bias` are `(d,)`. Normalise the `d` numbers of each word by themselves:
-# subtract their mean, and divide by $\sqrt{\text{variance} + \texttt{eps}}$, as the chapter does. (The
+# subtract their mean, and divide by $\sqrt{\text{variance} + \varepsilon}$, where ε is `eps`, as the chapter does. (The
 # variance is the mean of the squared deviations.) Then multiply by the gain and add the bias. Do it by
 # hand: PyTorch's own normalisations are not allowed. Gradients must flow back.
 
