@@ -222,7 +222,7 @@ with checking("q4"):
 # - the loss's gradient reaches all three.
 #
 # How you initialise the parameters is up to you, as long as the numbers are random, drawn anew for
-# every module (so no seed in `__init__`), and of a size between 0.001 and 5 (root mean square). You may call `additive_score`, `masked_softmax`
+# every module (so no seed in `__init__`), and the root mean square of each lies between 0.001 and 5. You may call `additive_score`, `masked_softmax`
 # and `attend`.
 
 

@@ -142,7 +142,7 @@ with checking("q3"):
 # - the loss's gradient reaches `W`, and a second call depends on its own arguments alone.
 #
 # How you initialise `W` is up to you, as long as the numbers are random, drawn anew for every module
-# (so no seed in `__init__`), and of a size between 0.001 and 5 (root mean square). You may call `general_score`; grading supplies a right
+# (so no seed in `__init__`), and their root mean square lies between 0.001 and 5. You may call `general_score`; grading supplies a right
 # version of it, whatever yours does.
 
 
@@ -173,7 +173,9 @@ with checking("q4"):
     context.sum().backward()
     assert module.W.grad is not None, "no gradient reaches W"
     spread = module.W.detach().std()
-    assert 0.001 < spread < 5, f"W should start small and random; its spread is {spread:.3g}"
+    assert 0.001 < spread < 5, (
+        f"W should start random, with a spread from 0.001 to 5, not {spread:.3g}"
+    )
     query, keys = torch.randn(2, 3), torch.randn(2, 6, 4)
     same_precision(module, query, keys, torch.ones(2, 6).bool())
 

@@ -150,7 +150,7 @@ with checking("q3"):
 # `first` and `second` `(B, S)` hold two measures of each word, of any sign and size. For each sentence count over all
 # pairs of its real words: plus 1 if both measures put the pair in the same order, minus 1 if in opposite
 # orders, 0 if one of them (or both) finds the two equal. Return the sum over the number of *all* pairs, `(B,)`;
-# for a sentence of one word 0. (This is Kendall's $\tau_a$, which divides by all pairs; the chapter's $\tau_b$ leaves tied pairs out of its divisor.)
+# for a sentence of one word 0. (This is Kendall's $\tau_a$, which divides by all pairs; the package's, in the chapter, divides by less where there are ties.)
 
 
 # %% question="q4"

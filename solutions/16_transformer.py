@@ -25,7 +25,7 @@
 # - Everything is plain PyTorch: return tensors of the precision that came in, not lists or NumPy
 #   arrays, and leave the arguments as they are. `seqattn` is the answer key, so importing it in an
 #   answer earns nothing.
-# - There are `B` sentences, `T` positions, states of size `d`, `H` heads of size `d_h`, `G` heads that have keys and values
+# - There are `B` sentences, `T` positions, states of size `d`, `H` heads of size `d_h`, and `G` heads that have keys and values
 #   of their own.
 #
 # Save the notebook first. To check in a terminal: `seqattn check 16_transformer.ipynb`. For points and hints:

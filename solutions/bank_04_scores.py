@@ -205,8 +205,8 @@ half precision | return (QUERY.half()[:, None] * keys.half()).sum(-1).float()
 largest product alone | return (QUERY[:, None] * keys).amax(-1)
     You take the largest of the products; a dot product adds all of them up.
 distance | return -(QUERY[:, None] - keys).square().sum(-1)
-    This is the negative squared distance, which takes the squared length of each key away from twice
-    the product: return the product alone.
+    This is the negative squared distance, twice the product less the squared lengths of query and key:
+    return the product alone.
 absolute values | return (QUERY[:, None] * keys).sum(-1).abs()
     Your scores are never negative: a key that points the other way has a score below 0.
 """

@@ -210,7 +210,7 @@ not scaled | / math.sqrt(queries.shape[-1]) ->
 multiplied | / math.sqrt -> * math.sqrt
     You multiply by the square root of d, which makes the scores larger still: divide.
 divided by d | math.sqrt(queries.shape[-1]) -> queries.shape[-1]
-    You divide by d itself; for independent entries of variance 1 the scores deviate by the square root of d.
+    You divide by d itself; for independent entries of mean 0 and variance 1 the standard deviation of the scores is the square root of d.
 size of the values | queries.shape -> values.shape
     You scale by the size of the values; what counts is the size of queries and keys.
 whole part of the root | math.sqrt(queries.shape[-1]) -> math.isqrt(queries.shape[-1])
@@ -393,7 +393,7 @@ logarithm of the sizes alone | (x, y, 1) -> (x, variances, 1)
 intercept | [0] -> [1]
     You return half the height of the line at ln d = 0, which is ln c: the slope is asked for.
 axes exchanged | (x, y, 1) -> (y, x, 1)
-    You fit ln d over ln var: ln var belongs on the upright axis and ln d on the level one.
+    You fit ln d over ln var: ln var belongs on the vertical axis and ln d on the horizontal one.
 through the origin | np.polyfit(x, y, 1)[0] -> (x @ y) / (x @ x)
     Your line is made to pass through the origin, as if c were 1: let it have a height.
 first and last alone | np.polyfit(x, y, 1)[0] -> (y[-1] - y[0]) / (x[-1] - x[0])

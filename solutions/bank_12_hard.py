@@ -563,8 +563,8 @@ one draw, 2 points, within 1e-5 or 1e-4: ordinary; two places; many places; no b
     Place i has the probability alpha_i and the estimate (r_i - b) times its slope: add up the
     squared distances from the mean estimate, weighted by the probabilities.
 far rewards, 1 point, within 1e-4 or 2e-4: far rewards
-    Rewards around 20 change nothing in the formula, and rounding is larger: subtract the mean
-    estimate before you square anything.
+    The formula is the same for rewards around 20: only the baseline is taken from them, and nothing is
+    rounded on the way.
 several draws, 1 point, within 1e-5 or 1e-4: several draws
     The variance of a mean of n independent draws is that of one, divided by n.
 RIGHT

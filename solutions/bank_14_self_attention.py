@@ -494,7 +494,7 @@ WRONG
 looks at the changed row, keeps 3 | [:, :t] - before[:, :t]) -> [:, : t + 1] - before[:, : t + 1])
     You find a leak where there is none: look only at the rows before the changed word, and allow 1e-6 for rounding.
 too much room, keeps 2 | > 1e-5 -> > 0.01
-    You overlook a small leak in one number: your limit is too high, so set it just above rounding.
+    You overlook a small leak in one number: compare the largest absolute difference with a limit just above rounding.
 only the first word | range(1, tokens.shape[1]): -> range(1):; (step_fn(changed)[:, :t] - before[:, :t]) -> (step_fn(changed)[:, 1:] - before[:, 1:])
     You change the first word, which all later rows may see: change a later word and look at the rows before.
 only the last word, keeps 2 | range(1, tokens.shape[1]): -> range(tokens.shape[1] - 1, tokens.shape[1]):

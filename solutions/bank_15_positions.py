@@ -403,7 +403,7 @@ base for the shift | angle = n * -> angle = base *
 sine and cosine exchanged | c, s = math.cos(angle), math.sin(angle) -> s, c = math.cos(angle), math.sin(angle)
     Sine and cosine are exchanged: a shift by 0 must change nothing, so cosines stand on the diagonal.
 exponent not divided | (-2 * k / d) -> (-2 * k)
-    You do not divide the exponent by d: exponents run from 0 to nearly −1, whatever d is.
+    You do not divide the exponent by d: exponents fall from 0 and stay above −1, whatever d is.
 always one place | angle = n * -> angle = 1 *
     You shift by one place, whatever n is: multiply the rate by n.
 no cosines | [[c, s], [-s, c]] -> [[0.0, s], [-s, 0.0]]
@@ -660,7 +660,7 @@ exponent 4j/d | dtype=x.dtype) / half) -> dtype=x.dtype) * 2 / half)
 rates rise | 10000 ** (-torch -> 10000 ** (torch
     Your rates grow, or you divide by them: the angle is position times rate, and later pairs turn more slowly.
 exponent not divided | dtype=x.dtype) / half) -> dtype=x.dtype))
-    You do not divide the exponent: it is −j over the number of pairs, so that exponents run from 0 to nearly −1, however many pairs there are.
+    You do not divide the exponent: it is −j over the number of pairs, so that exponents fall from 0 and stay above −1, however many pairs there are.
 exponent 2j not divided | dtype=x.dtype) / half) -> dtype=x.dtype) * 2)
     You do not divide the exponent by d_h, or you multiply it: the exponent of pair j is −2j/d_h.
 base times the exponent | 10000 ** (-torch -> 10000 * (-torch

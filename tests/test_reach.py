@@ -480,7 +480,7 @@ def test_what_the_page_says_of_the_curves_holds():
     assert ours["end"] == "cut"
     assert [point["bleu"] >= 25 for point in ours["points"]][-2:] == [False, True]
     assert (
-        "had its half hour, and on machine 3 it had 84 minutes, in one training each; neither"
+        "had its half hour, and on machine 3 it had 86 minutes, in one training each; neither"
         in page
     )
     theirs = [cell for cell in measured("reach")["cells"] if cell["contestant"] == "joeynmt"]
@@ -489,9 +489,10 @@ def test_what_the_page_says_of_the_curves_holds():
     assert boots == [boots[0]] * 3 + [boots[3], boots[4]]
     assert len(set(boots)) == 3
     best = max(point["bleu"] for point in theirs[4]["points"])
-    assert f"the longest, of 84 minutes, came to {best:.1f}" in page
+    last = reach_tables.clock(theirs[4]["points"][-1])
+    assert f"the longest, of {last / 60:.0f} minutes, came to {best:.1f}" in page
     assert max(point["bleu"] for cell in theirs for point in cell["points"]) == best < 30
-    assert 0 <= reach_tables.clock(theirs[4]["points"][-1]) - 84 * 60 < 4 * 60
+    assert f"on machine 3 it had {last / 60:.0f} minutes" in page
     for cell in theirs[:3]:
         there = next(point for point in cell["points"] if point["bleu"] >= 25)
         late = reach_tables.clock(cell["points"][-1]) - reach_tables.clock(there)
