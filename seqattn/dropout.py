@@ -15,8 +15,8 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     x : tensor
         Features or attention weights.
     p : float
-        From 0 to below 1. On a CPU rounded to a multiple of 1/65,536 where numbers are dropped, and
-        exact where the others are divided.
+        From 0 to below 1. On a CPU rounded to a multiple of 1/65,536 where numbers are drawn, and
+        exact in :math:`1 - p`, by which the others are divided.
     training : bool
         Outside training nothing is dropped.
 

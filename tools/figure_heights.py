@@ -15,11 +15,10 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Locator, Page
 
-from tools import build, figures, whereabouts
+from tools import build, whereabouts
 from tools.browser import browser, serving
-from tools.figures import HEIGHTS, STILLS, known_heights, still_name
+from tools.figures import HEIGHTS, STILLS, in_notebook, known_heights, stem, still_name
 
-ROOT = Path(__file__).resolve().parents[1]
 # A phone and a wide screen; between the two a figure's place is as high as on the wide one.
 WIDTHS = (390, 1366)
 MEASURE = "[...document.querySelectorAll('.sa-fig')].map(f => Math.round(f.offsetHeight))"
@@ -80,7 +79,7 @@ def main() -> None:
     STILLS.mkdir(exist_ok=True)
     with browser() as chromium, serving(pages) as address:
         for name in measured:
-            for old in STILLS.glob(f"{name.replace('/', '-')}-*.webp"):
+            for old in STILLS.glob(f"{stem(name)}-*.webp"):
                 old.unlink()
             heights, heads = [], []
             for width in WIDTHS:
@@ -95,7 +94,7 @@ def main() -> None:
                 heads += head_height(page)
                 if width == max(WIDTHS):
                     drawn = page.locator(".sa-fig").all()
-                    known_to = figures.in_notebook(ROOT / f"{name}.ipynb")
+                    known_to = in_notebook(build.ROOT / f"{name}.ipynb")
                     for i, (figure, (_, traits)) in enumerate(zip(drawn, known_to, strict=True)):
                         take_picture(figure, STILLS / still_name(name, i, traits))
                 page.close()

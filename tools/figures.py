@@ -25,7 +25,6 @@ HEIGHTS = Path(__file__).with_name("figure_heights.json")
 STILLS = Path(__file__).resolve().parents[1] / "_assets" / "stills"
 # Traits of every widget that no figure reads.
 NOT_READ = ("layout", "tabbable", "tooltip")
-SMALL_DIGITS = re.compile(r"(?<=\.\d\d\d)\d+")
 # What a script defines for others: names at the beginning of a line.
 DEFINED = re.compile(r"^(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
 
@@ -203,12 +202,17 @@ def _data(traits: Mapping[str, Any]) -> str:
 def still_name(page: str, index: int, traits: Mapping[str, Any]) -> str:
     """Name the picture of a page's figure, counted from 0.
 
-    The name carries what the figure has to know, summed up in eight digits, so that no picture
-    stands for a figure whose words or numbers have changed since. A number counts to its third
-    decimal, as the last ones may hang on the processor.
+    The name carries a sum of what the figure is told, so that no picture stands for a figure that
+    is told something else since; a change of its script it does not see. Numbers are rounded to
+    three decimals, as the last ones may hang on the processor.
     """
-    known = SMALL_DIGITS.sub("", _data(traits)).encode()
-    return f"{page.replace('/', '-')}-{index}-{crc32(known):08x}.webp"
+    known = json.loads(_data(traits), parse_float=lambda x: round(float(x), 3) + 0.0)
+    return f"{stem(page)}-{index}-{crc32(_data(known).encode()):08x}.webp"
+
+
+def stem(page: str) -> str:
+    """Give what the names of all pictures of a page begin with."""
+    return page.replace("/", "-")
 
 
 def known_heights() -> dict[str, list[list[int]]]:

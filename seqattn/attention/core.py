@@ -233,8 +233,8 @@ class Memory(NamedTuple):
         Keys after ``score.project_keys``; with several heads (batch, heads, keys, d_head).
     values : (batch, keys, d_value)
         What the weighted sum is taken of; with several heads (batch, heads, keys, d_head).
-    mask : (batch, keys) bool, or None
-        True where a position may be attended; as ``remember`` took it, in any of its shapes.
+    mask : bool, or None
+        True where a position may be attended, in the shape that ``remember`` was given.
     """
 
     keys: Tensor

@@ -218,7 +218,7 @@ def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
     """Set keys or values that no query may attend to zero, whatever stands there.
 
     A weight of exactly 0 keeps a number out of the weighted sum, but not NaN or an infinite value:
-    0 · NaN and 0 · ∞ are NaN. So does a gradient of 0 on its way to the weights that
+    0 · NaN and 0 · ∞ are NaN. The same holds of a gradient of 0 on its way to the weights that
     project the keys.
 
     Parameters

@@ -71,7 +71,7 @@ class BahdanauAttention(Attention):
 
 AdditiveAttention = BahdanauAttention
 # Some texts call additive attention with its keys projected once "efficient". Every mechanism here
-# does that: see remember(). (The efficient attention of Shen et al. is another: linear_attention.)
+# does that: see remember(). (That of Shen et al. is another thing, akin to linear_attention.)
 EfficientAttention = BahdanauAttention
 
 

@@ -58,9 +58,6 @@ def compare(
         }
         if len(translators) < len(runs):
             raise fail(f"a run is named twice in {', '.join(map(str, runs))}; expected each once")
-        lower = [run for run, translator in translators.items() if translator.lowercase]
-        if lower and not lowercase:
-            raise fail(f"{lower[0]} writes lower case alone; compare them with --lowercase")
         found = compare(translators, pairs, beam=beam, lowercase=lowercase, samples=samples)
         if out is not None:
             logs = {_short(run, runs): RunFolder(run).records() for run in runs if run.is_dir()}

@@ -78,7 +78,7 @@ def translate(
             "--map",
             help="draw where the model looked (.png, .svg, .pdf), or write the weights (.json); "
             "several sentences, a file's or standard input's get numbered files; with --n-best or "
-            "--samples the first translation is drawn",
+            "--samples the first translation's map",
         ),
     ] = None,
     as_json: Annotated[

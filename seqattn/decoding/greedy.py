@@ -100,8 +100,8 @@ def sample(
     check_sampling(temperature, top_k, top_p)
 
     def draw(logits: Tensor) -> Tensor:
-        # Relative to the largest: a small temperature must not turn it into infinity, nor one
-        # that is too small for this kind of number into 0.
+        # Relative to the largest, which so stays 0 and cannot become infinite; and a temperature
+        # that this kind of number cannot hold must not become 0.
         least = torch.finfo(logits.dtype).tiny
         logits = (logits - logits.amax(-1, keepdim=True)) / max(temperature, least)
         chances = truncate(logits, top_k=top_k, top_p=top_p).softmax(-1)

@@ -162,7 +162,9 @@ def compare(
         )
     lower = [name for name, translator in translators.items() if translator.lowercase]
     if lower and not lowercase:
-        raise ValueError(f"{lower[0]} writes lower case alone; expected lowercase=True")
+        raise ValueError(
+            f"{lower[0]} writes lower case alone; expected lowercase=True (--lowercase)"
+        )
     sources, references = [p.source for p in pairs], [p.target for p in pairs]
     texts = {
         name: [found.text for found in translator.translate(sources, beam=beam)]

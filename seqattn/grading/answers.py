@@ -150,7 +150,9 @@ def _check_syntax(answer: Answer, question: Question) -> Answer:
 
 def why_no_python(message: str, line: str = "") -> str:
     """Explain what Python says of code that it does not take, and of the line that it names."""
-    if quote := next((c for c in "“”‘’„" if c in message + line), ""):
+    # An unterminated text may have been ended with such a mark; elsewhere the message has it.
+    suspect = message + (line if message.startswith("unterminated") else "")
+    if quote := next((c for c in "“”‘’„" if c in suspect), ""):
         return f"the quotation mark {quote} is not one of Python's: write ' or \""
     if "await" in message or "async" in message:
         return f"{message}: answers are plain functions, without await or async"

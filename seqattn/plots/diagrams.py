@@ -226,7 +226,7 @@ def plot_sum_of_arrows(
     Raises
     ------
     ValueError
-        If they are no attention weights, or the values are not n vectors of two numbers.
+        If the weights are no attention weights, or the values are not n vectors of two numbers.
     ImportError
         If matplotlib is missing.
 
@@ -236,11 +236,10 @@ def plot_sum_of_arrows(
     >>> ax.texts[-1].get_text()
     'context (1.00, 1.00)'
     """
-    weights, values = (
-        x.detach().cpu().double() if isinstance(x, Tensor) else x for x in (weights, values)
-    )
-    alpha, points = np.asarray(weights, dtype=float), np.asarray(values, dtype=float)
-    alpha = as_weights(alpha, (len(words),), "(len(words),)")
+    alpha = as_weights(weights, (len(words),), "(len(words),)")
+    if isinstance(values, Tensor):
+        values = values.detach().cpu().double()
+    points = np.asarray(values, dtype=float)
     if points.shape != (len(words), 2):
         raise ValueError(f"values have shape {points.shape}; expected {(len(words), 2)}")
     ax = ax or import_pyplot().subplots(figsize=(WIDE / DPI, 4.4))[1]

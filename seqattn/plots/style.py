@@ -290,11 +290,10 @@ def as_weights(weights: Any, shape: tuple[int, ...], meaning: str) -> np.ndarray
         weights = weights.detach().cpu().to(torch.float64)
     grid = np.asarray(weights, dtype=np.float64)
     if grid.shape != shape:
-        of_words = "one row per target word, one column per source word"
+        rows = ": one row per target word, one column per source word" if len(shape) == 2 else ""
         raise ValueError(
-            f"weights have shape {grid.shape}; expected {meaning} = {shape}"
-            f"{f': {of_words}' if len(shape) == 2 else ''}. Choose one sentence and one head, cut "
-            "off padding"
+            f"weights have shape {grid.shape}; expected {meaning} = {shape}{rows}. Choose one "
+            "sentence and one head, cut off padding"
         )
     if grid.size == 0:
         raise ValueError(f"weights have shape {shape}: there is nothing to draw")

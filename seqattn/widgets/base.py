@@ -62,8 +62,8 @@ class LiveFigure(anywidget.AnyWidget):
         Question to answer before moving: ``question``, ``options``, ``answer`` (index of the right
         option), ``explain``, one text for the right answer or a list with a text for each option,
         and, if it is one control that would tell, ``tests``, the trait of that control: it waits
-        for the answer. False leaves the question out. If not given, the figure asks its own, where
-        that is about what is shown.
+        for the answer. False leaves the question out. If not given, the figure asks its own, which
+        is about the numbers that come with it: give False with numbers of your own.
 
     Raises
     ------

@@ -40,7 +40,7 @@ class BeamTree(LiveFigure):
     Raises
     ------
     ValueError
-        If it is no table of probabilities, or width or alpha is out of its limits.
+        If the table holds no probabilities, or width or alpha is out of its limits.
 
     Examples
     --------

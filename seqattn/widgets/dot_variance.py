@@ -173,7 +173,7 @@ class DotVariance(LiveFigure):
             raise ValueError(f"exponent is {exponent}; expected 2 to 10, for d from 4 to 1024")
         if not 0 <= draw < SHOWN:
             raise ValueError(f"draw is {draw}; expected a row from 0 to {SHOWN - 1}")
-        options.setdefault("predict", kind == "length 1")  # the question is about these
+        options.setdefault("predict", kind == "length 1" and factor == "none")  # as it asks
         products, spreads = _measure(seed)
         super().__init__(
             products=products,

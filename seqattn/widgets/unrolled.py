@@ -295,21 +295,23 @@ def _order(model: Seq2SeqAttention | Transformer) -> str:
             "expected a model of one layer with a score for every position, or none; got "
             f"{len(decoder.rnn.all_weights)} layers and {type(decoder.attention).__name__}"
         )
-    score = getattr(decoder.attention, "score", None)
+    score = None if decoder.attention is None else decoder.attention.score
     if score is None:
         order, fits = "none", decoder.feeds_summary
     elif decoder.context_first:
-        order, fits = "bahdanau", isinstance(score, AdditiveScore)
+        order, fits = "bahdanau", isinstance(score, AdditiveScore) and score.b is None
     else:
         order = "luong" if decoder.feeds_readout else "luong, no feeding"
         fits = isinstance(score, GeneralScore) and isinstance(decoder.readout, TanhReadout)
     if not (fits and decoder.rnn.mode == "GRU"):
-        got = ", ".join(type(part).__name__ for part in (decoder.rnn, score, decoder.readout))
+        got = [type(part).__name__ for part in (decoder.rnn, score, decoder.readout)]
+        if score is None:
+            got[1] = f"{'the' if decoder.feeds_summary else 'no'} summary at every step"
         raise ValueError(
-            "expected a model that the figure has formulas for: a GRU, with the additive score "
-            "where the context comes first, and else with the general score and the tanh "
-            "readout; without attention, one that gets the summary at every step. Got "
-            f"{got}"
+            "expected a model that the figure has formulas for: a GRU, with the additive score, "
+            "without bias, where the context comes first, and else with the general score and the "
+            "tanh readout; without attention, one that gets the summary at every step. Got "
+            f"{', '.join(got)}"
         )
     return order
 

@@ -207,7 +207,7 @@ def test_runs_are_compared(trained, run, tmp_path):
     assert config["data"] == {"subwords": 0, "joint": False, "min_count": 1, "lowercase": True}
     options = ["compare", first, "runs/b", "--samples", 50, "--beam", 1, "--out", "both"]
     refused = run(*options, code=2).err
-    assert refused == ["seqattn: b writes lower case alone; compare them with --lowercase"]
+    assert refused == ["seqattn: b writes lower case alone; expected lowercase=True (--lowercase)"]
     shown = run(*options, "--lowercase").out
     assert shown[0] == "test, 6 sentences, greedy search; p against the first"
     assert [line.split()[0] for line in shown[2:4]] == ["numbers-de-en", "b"]

@@ -72,7 +72,7 @@ def similar_pairs(
 
     Parameters
     ----------
-    prints : dict of file to dict of question to Counter
+    prints : dict of person or file to dict of question to Counter
         Fingerprints.
     common : float
         What more than this share of the class wrote is the natural answer, and counts for nothing.
