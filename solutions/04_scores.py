@@ -172,9 +172,12 @@ with checking("q4"):
     assert weights.shape == (2, 6), f"the weights are (2, 6), not {tuple(weights.shape)}"
     context.sum().backward()
     assert module.W.grad is not None, "no gradient reaches W"
-    spread = module.W.detach().std()
-    assert 0.001 < spread < 5, (
-        f"W should start random, with a spread from 0.001 to 5, not {spread:.3g}"
+    size = module.W.detach().square().mean().sqrt()
+    assert 0.001 < size < 5, (
+        f"W should start with a root mean square from 0.001 to 5, not {size:.3g}"
+    )
+    assert (module.W[0, 0] != module.W).any(), (
+        "W should start random, not with one number everywhere"
     )
     query, keys = torch.randn(2, 3), torch.randn(2, 6, 4)
     same_precision(module, query, keys, torch.ones(2, 6).bool())
@@ -221,8 +224,9 @@ with checking("q5"):
 # `(B, S)`; the score is the dot product. Return two tensors of shape `(B, S)`: the share of the
 # sentence's `T` queries for which word $i$ has the **highest** score of all words of its sentence,
 # and the share for which it has the **lowest**. Pads take no part: both of their shares are 0. They
-# may stand at either end, and hold any finite numbers. Every sentence has at least one word, and no
-# two words of a sentence have the same score. No gradient is needed.
+# may stand at either end, and hold any finite numbers, those of a word among them. Every sentence has at
+# least one word, and no two words of a sentence have the same score. Compute the shares, too, in the
+# dtype of the keys. No gradient is needed.
 
 
 # %% question="q6"

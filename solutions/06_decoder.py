@@ -340,7 +340,7 @@ with checking("q6"):
     for early in (False, True):
         for used in (0, 1):
             named = name_design(
-                lambda *given, one=early, two=used: program(*given, early=one, used=two),
+                lambda words, values, e=early, u=used: program(words, values, early=e, used=u),
                 torch.tensor([2, 5, 0, 1]),
                 torch.randn(4, 2),
                 6,

@@ -116,8 +116,9 @@ with checking("q2"):
 # to depend on the ids of its own sentence up to and including $t$. Return True if some row depends on a
 # *later* id, and False if none does. You may call `step_fn` as often as you like, with any ids of that range
 # and any number of words. Rounding makes its numbers differ by about 1e-7 from call to call. A leak moves at
-# least one of them by more than 1e-4, whichever other id takes the place of the later one. `T` and `vocab`
-# are at least 2. Leave `tokens` as they are.
+# least one of them by more than 1e-4 when the later id changes, whichever other id takes its place. It does so, too,
+# when all the ids after a row change at once, or are left out. `T` and `vocab` are at least 2. Leave `tokens` as
+# they are.
 
 
 # %% question="q3"

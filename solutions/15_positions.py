@@ -174,15 +174,15 @@ def rotary_scores(q, k, start):
 
 # %% check="q4"
 with checking("q4"):
-    q, k = torch.tensor([[[[0.5, 1.0]]]]), torch.tensor([[[[1.0, 0.5], [1.0, 0.5]]]])
+    q, k = torch.tensor([[[[0.5, 1.0]]]]), torch.tensor([[[[1.0, 1.0], [1.0, 1.0]]]])
     found = rotary_scores(q, k, 3)
     assert found is not None, "rotary_scores returns None: is there a return?"
     assert isinstance(found, torch.Tensor), f"return a tensor, not a {type(found).__name__}"
     assert found.shape == (1, 1, 1, 2), f"(B, H, T, S) is (1, 1, 1, 2), not {tuple(found.shape)}"
     same_precision(rotary_scores, q, k, 3)
-    # Two places apart: (cos 2 − 0.75 sin 2) / √2.
-    assert abs(found[0, 0, 0, 1] + 0.776) < 1e-3, (
-        f"the query is at 3 and this key at 1: −0.776, not {found[0, 0, 0, 1]:.3f}"
+    # Two places apart: (1.5 cos 2 − 0.5 sin 2) / √2.
+    assert abs(found[0, 0, 0, 1] + 0.763) < 1e-3, (
+        f"the query is at 3 and this key at 1: −0.763, not {found[0, 0, 0, 1]:.3f}"
     )
 
 # %% [markdown]

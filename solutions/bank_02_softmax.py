@@ -431,6 +431,7 @@ a softmax again, keeps 1
     | weights * (coins >= p) / (1 - p) -> torch.softmax(weights.masked_fill(coins < p, -torch.inf), -1)
     You take a softmax of weights: they are weights already. Multiply and scale them.
 """,
+    dice=("coins",),
     draw=draw_dropout,
     oracle=lambda weights, p, training, coins: (
         np.where(coins >= p, weights, 0.0) / (1 - p) if training else weights
@@ -679,8 +680,8 @@ a tolerance that hides all | atol=1e-5 -> atol=0.9
 one row and no more
     | weights = masked_softmax(torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[True, True, False]]))
     | assert torch.allclose(weights, torch.tensor([[0.5, 0.5, 0.0]]), atol=1e-4)
-    Your test tries one short sentence: too little to see more than the plainest bugs. Try several
-    rows at once, other scores, pads in front, and a row without words.
+    Your test sees the plainest bugs alone, as it would with one short sentence. Set each weight beside a
+    number that you know, in several rows: with other scores, pads in front, and a row without words.
 no row without words, keeps 2 | [False, False, False]]) -> [True, True, True]])
     Your test tries no row in which nothing may be attended: all of that row's weights must be 0.
 plain scores alone, keeps 2

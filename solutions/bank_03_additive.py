@@ -169,8 +169,8 @@ a loop, keeps 2
     The scores are right, but you go through words, sentences or queries one by one, which is slow
     where it counts: let one product compute all of them.
 keys repeated in the wrong order | K.repeat_interleave(q.shape[0] // K.shape[0], 0) -> K.repeat(q.shape[0] // K.shape[0], 1, 1)
-    repeat puts the whole batch behind itself, so that the second query meets the second sentence: the
-    queries of a sentence stand side by side, so use repeat_interleave, or an axis of its own for them.
+    Your second query meets the second sentence, as if the batch stood behind itself (repeat does that):
+    the queries of a sentence stand side by side. Use repeat_interleave, or an axis of its own for them.
     read chapters/03_additive: five lines of PyTorch
 queries read in the wrong order | unflatten(0, (len(keys), -1)) -> unflatten(0, (-1, len(keys))).transpose(0, 1)
     You deal the queries out to the sentences in turn: all those of the first sentence come first, so
@@ -584,12 +584,12 @@ all alike, keeps 2
     Your parameters begin with one number everywhere: then all features get the same gradients, and
     stay alike for ever. Draw random numbers, as with torch.randn.
 a seed in __init__, keeps 2 | super().__init__() -> super().__init__(); torch.manual_seed(0)
-    You set a seed in __init__, so that every module begins with the same numbers, and the caller's
-    random numbers start again as well: leave seeds to whoever makes the module.
-far too large, keeps 2
+    You set a seed in __init__, so that every module begins with the same numbers; with torch.manual_seed
+    the caller's random numbers start again as well. Leave seeds to whoever makes the module.
+too large or too small, keeps 2
     | / math.sqrt(d_q) -> * 100; / math.sqrt(d_k) -> * 100; / math.sqrt(d_a) -> * 100
-    Your parameters begin so large that every tanh is flat, and no gradient comes through: draw small
-    numbers, as with torch.randn over the root of a size.
+    Your parameters begin too large or too small: the root mean square of each is to lie between 0.001
+    and 5. Draw them as with torch.randn over the root of a size.
 made anew in forward
     | super().__init__() -> d_q, d_k, d_a = self.sizes; def forward(self, query, keys, mask): ->
     | def __init__(self, d_q, d_k, d_a): -> def __init__(self, d_q, d_k, d_a):

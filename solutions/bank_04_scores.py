@@ -126,7 +126,7 @@ def draw_location(rng, kind):
     if kind == "words that score far below 0":
         # Words far below any number that might stand for minus infinity, without rounding.
         query[:], query[:, 0] = 0.0, 1.0
-        W[:, 0] = np.round(8 * W[:, 0]) / 8 - 12_000
+        W[:, 0] = np.round(8 * W[:, 0]) / 8 - 200_000
     return query, W, mask
 
 
@@ -150,6 +150,8 @@ def draw_heard(rng, kind):
         queries, keys, mask = normal(rng, B, T, d), normal(rng, B, S, d), np.ones((B, S), bool)
         if kind in ("padded", "padded in front", "scores far below 0"):
             mask = padding(rng, B, S)
+        if kind == "padded":
+            mask[0] = np.arange(S) < 3
         if kind == "padded in front":
             mask = mask[:, ::-1].copy()
             mask[:, 0] = False
@@ -162,6 +164,11 @@ def draw_heard(rng, kind):
         if kind == "lengths differ":
             keys *= rng.permuted(np.tile(np.float32([0.1, 1, 3, 9]), (B, 1)), axis=1)[..., None]
         fill_pads(rng, keys, mask, scale=20.0)
+        if kind == "padded":
+            # Two pads hold the numbers of words, one that is first and one that is last. No rounding.
+            queries[0], keys[0] = np.round(8 * queries[0]) / 8, np.round(8 * keys[0]) / 8
+            asked = keys[0, :3] @ queries[0, 0]
+            keys[0, 3:] = keys[0, [asked.argmax(), asked.argmin()]]
         scores = np.sort(np.where(mask[:, None], queries @ keys.mT, np.nan), -1)
         # No ties, and no close calls.
         if not (np.diff(scores, axis=-1) < 0.01).any():
@@ -468,11 +475,11 @@ begins with equal numbers, keeps 2
     Every new module begins with the very same numbers, or all of them equal: draw small random ones
     for each.
 a seed of its own, keeps 2 | super().__init__() -> super().__init__(); torch.manual_seed(0)
-    You set a seed in __init__: every module then begins with the same numbers, and so does whatever
-    the caller draws next.
-begins far too large, keeps 2 | / math.sqrt(d_query) -> * 1000
-    W begins with numbers in the thousands: all weight lies on one word, and the gradient vanishes.
-    Begin with small random numbers.
+    You set a seed in __init__, so that every module begins with the same numbers; with torch.manual_seed
+    the caller's random numbers start again as well. Leave seeds to whoever makes the module.
+begins too large or too small, keeps 2 | / math.sqrt(d_query) -> * 1000
+    W begins too large or too small: the root mean square of its numbers is to lie between 0.001 and 5,
+    so that neither one word gets all the weight nor all words get the same.
 keys of the first call kept, keeps 2
     | / math.sqrt(d_query)) -> / math.sqrt(d_query)); self.kept = None
     | e = -> self.kept = keys if self.kept is None else self.kept
@@ -555,6 +562,10 @@ filled with zero, keeps 2 | -torch.inf -> 0.0
     other: fill with minus infinity.
 not far enough down, keeps 4 | -torch.inf -> -1e4
     You fill pads with a number that some words score below: fill with minus infinity.
+scores cut off, keeps 4
+    | scores = query @ W[: mask.shape[1]].T -> scores = (query @ W[: mask.shape[1]].T).clamp(-20000, 20000)
+    You cut scores off at a bound, and words that lie beyond it all look alike: leave the scores as they
+    are, the softmax takes any.
 not enough taken away, keeps 4 | scores.masked_fill(~mask, -torch.inf) -> (scores - 1e4 * ~mask)
     You take a fixed number away from the pads' scores, and some stand further above the words than
     that: put minus infinity in their place.
@@ -662,6 +673,12 @@ mask ignored, keeps 2
 not far enough away, keeps 2
     | ~mask[:, None], -torch.inf -> ~mask[:, None], -1e4; ~mask[:, None], torch.inf -> ~mask[:, None], 1e4
     You put numbers at pads that some words lie beyond: nothing lies beyond infinity.
+equal to the highest, pads among them, keeps 2
+    | return share(first), share(last) -> best = scores.masked_fill(~mask[:, None], -torch.inf).amax(-1, keepdim=True)
+    | worst = scores.masked_fill(~mask[:, None], torch.inf).amin(-1, keepdim=True)
+    | return (scores == best).to(keys.dtype).mean(1), (scores == worst).to(keys.dtype).mean(1)
+    You ask of pads as well whether they equal the best score, and a pad may hold the very numbers of a
+    word: ask this of words alone.
 pads of score zero, keeps 2
     | .masked_fill(~mask[:, None], -torch.inf).argmax -> .masked_fill(~mask[:, None], 0.0).argmax
     | .masked_fill(~mask[:, None], torch.inf).argmin -> .masked_fill(~mask[:, None], 0.0).argmin

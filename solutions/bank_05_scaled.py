@@ -514,7 +514,7 @@ mean taken away | svd(W, full -> svd(W - W.mean(0), full
     is.
 square roots of rounded squares, keeps 2
     | sizes, left = torch.linalg.eigh(W @ W.T)
-    | sizes, left = sizes.flip(0)[:k].clamp(min=0).sqrt(), left.flip(1)[:, :k]
+    | sizes, left = sizes.flip(0)[:k].clamp(min=1e-12).sqrt(), left.flip(1)[:, :k]
     | right = left.T @ W / sizes[:, None]
     | return sizes.sqrt()[:, None] * left.T, sizes.sqrt()[:, None] * right
     Your singular values are roots of the eigenvalues of W times its transpose, which are their squares:

@@ -32,7 +32,7 @@ def sigmoid(x):
 
 def cell(x, s, W, U, b=0.0, c=0.0):
     """Update one state: reset, update, new. The reset gate comes behind the product."""
-    (r, z, n), (r_s, z_s, n_s) = (np.split(a, 3) for a in (W @ x + b, U @ s + c))
+    (r, z, n), (r_s, z_s, n_s) = (a.reshape(3, -1) for a in (W @ x + b, U @ s + c))
     keep = sigmoid(z + z_s)
     return (1 - keep) * np.tanh(n + sigmoid(r + r_s) * n_s) + keep * s
 
@@ -43,7 +43,7 @@ def update(x, s, W, U):
 
 def asked(query, keys, mask, A):
     with np.errstate(invalid="ignore"):
-        scores = np.array([[q @ A @ h for h in sentence] for q, sentence in zip(query, keys)])
+        scores = np.array([sentence @ (q @ A) for q, sentence in zip(query, keys)])
     weights = softmax_rows(scores, mask)
     return mixture(weights, keys, mask), weights
 
@@ -244,6 +244,8 @@ ENCODER = (
     "a second call gives the same",
     "the vectors and lengths are left as they are",
     "the precision of the inputs is kept",
+    "gradients reach the encoder's own parameters",
+    "the encoder's parameters still ask for gradients",
 )
 ENCODED = {  # lengths, columns behind the longest, sizes of vectors and states, layers
     "full": ((4, 4, 4), 0, 3, 2, 1),
@@ -960,7 +962,8 @@ padding, 2 points: unsorted; unsorted, two layers; more columns than words; anyt
     Pads must not be read: the backward half begins at the last word, states at pads are zeros, and
     sentences come back in their order, in as many columns as came in.
 gradients, 1 point: full; unsorted; anything at pads
-    The gradient that reaches the word vectors is not the right one, or precision is lost.
+    The gradient that reaches the word vectors is not the right one, the encoder gets none, or precision
+    is lost.
 RIGHT
 def encode(rnn, vectors, lengths):
     packed = nn.utils.rnn.pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
@@ -1081,6 +1084,10 @@ results exchanged, keeps 1 | R -> R[::-1]
     You return summary, then states: states, summary are asked for.
 detached, keeps 3 | R -> tuple(x.detach() for x in R)
     The values are right, but nothing flows back to the word vectors.
+a copy of the encoder, keeps 3 | packed = -> import copy; rnn = copy.deepcopy(rnn); packed =
+    No gradient reaches the encoder itself, as if you ran a copy of it: it would never learn.
+encoder frozen, keeps 3 | packed = -> rnn.requires_grad_(False); packed =
+    You freeze the caller's encoder: its parameters ask for no gradients any more, and it never learns.
 vectors written over
     | states, h_n = rnn(packed) -> states, h_n = rnn(packed); vectors.detach().mul_(0.5)
     You write into the vectors that you are given: the caller still needs them.
@@ -1106,6 +1113,9 @@ def probe(encode, sizes, arrays, vectors, lengths):
     if states.requires_grad and summary.requires_grad:
         (states.square().sum() + summary.square().sum()).backward()
         found["gradient of the vectors"] = given.grad
+    own = list(rnn.parameters())
+    found["gradients reach the encoder's own parameters"] = all(p.grad is not None for p in own)
+    found["the encoder's parameters still ask for gradients"] = all(p.requires_grad for p in own)
     # With digits that float32 lacks, which must show in the results.
     digits = vectors.double() * (1 + 1e-9)
     exact = encode(rnn.double(), digits.clone(), lengths.clone())

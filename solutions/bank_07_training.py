@@ -22,41 +22,40 @@ def loss(y, logits, pad):
 RATE, MOMENTUM = 0.5, 0.5
 TRAINING = "every module in training mode"
 MOVED = {
-    step: (f"embedding after the {step} step", f"projection after the {step} step")
+    step: tuple(f"{name} after the {step} step" for name in ("embedding", "projection", "bias"))
     for step in ("first", "second")
 }
 
 
-def loss_and_gradients(E, W, y, pad):
-    """Mean loss of logits = E[token] W^T and its gradients, written out."""
-    g_E, g_W, count, total = np.zeros_like(E), np.zeros_like(W), 0, 0.0
+def loss_and_gradients(E, W, b, y, pad):
+    """Mean loss of logits = E[token] W^T + b and its gradients, written out."""
+    g_E, g_W, g_b, count, total = np.zeros_like(E), np.zeros_like(W), np.zeros_like(b), 0, 0.0
     for sentence in y:
         for token, target in pairwise(sentence):
             if target != pad:
-                p = softmax_rows(W @ E[token])
+                p = softmax_rows(W @ E[token] + b)
                 total -= np.log(p[target])
                 count += 1
                 p[target] -= 1
                 g_E[token] += W.T @ p
                 g_W += np.outer(p, E[token])
-    return total / count, g_E / count, g_W / count
+                g_b += p
+    return total / count, g_E / count, g_W / count, g_b / count
 
 
 def norm(*gradients):
     return float(np.sqrt(sum((g**2).sum() for g in gradients)))
 
 
-def two_updates(E, W, y, pad, max_norm):
+def two_updates(E, W, b, y, pad, max_norm):
     """Two steps of gradient descent with momentum."""
-    E, W = E.copy(), W.copy()
-    v_E, v_W = np.zeros_like(E), np.zeros_like(W)
-    found = {}
+    parameters, velocities, found = [E, W, b], [0.0, 0.0, 0.0], {}
     for step, moved in MOVED.items():
-        found[f"{step} loss"], g_E, g_W = loss_and_gradients(E, W, y, pad)
-        factor = min(1.0, max_norm / (norm(g_E, g_W) + 1e-6))
-        v_E, v_W = MOMENTUM * v_E + factor * g_E, MOMENTUM * v_W + factor * g_W
-        E, W = E - RATE * v_E, W - RATE * v_W
-        found |= zip(moved, (E, W))
+        found[f"{step} loss"], *gradients = loss_and_gradients(*parameters, y, pad)
+        factor = min(1.0, max_norm / (norm(*gradients) + 1e-6))
+        velocities = [MOMENTUM * v + factor * g for v, g in zip(velocities, gradients)]
+        parameters = [p - RATE * v for p, v in zip(parameters, velocities)]
+        found |= zip(moved, parameters)
     return {**found, "steps of the optimizer": 2, TRAINING: True, "a plain number": True}
 
 
@@ -194,9 +193,10 @@ def draw_updates(rng, kind):
     while True:
         y, pad = draw_sentences(rng, kind, tuple(rng.permutation([6, 5, 3])))
         E, W = normal(rng, WORDS, 3, scale=1.5), normal(rng, WORDS, 3, scale=1.5)
-        _, *first = loss_and_gradients(E.astype(np.float64), W.astype(np.float64), y, pad)
+        b = normal(rng, WORDS)
+        _, *first = loss_and_gradients(*(x.astype(np.float64) for x in (E, W, b)), y, pad)
         if norm(*first) > 1.2:
-            return E, W, y, pad, max_norm
+            return E, W, b, y, pad, max_norm
 
 
 DECODER_IDS = {
@@ -512,6 +512,22 @@ clipped by value, keeps 3 | clip_grad_norm_ -> clip_grad_value_
     You clip each entry; clip the norm of all gradients together, which keeps their direction.
 another norm, keeps 3 | (), max_norm) -> (), max_norm, norm_type=1)
     You limit the sum of the absolute entries: the norm is the root of the sum of their squares.
+biases left unclipped, keeps 3
+    | clip_grad_norm_(model.parameters(), -> clip_grad_norm_([p for p in model.parameters() if p.dim() > 1],
+    You leave parameters out: the norm is that of the gradients of all of them, biases too.
+first group clipped alone, keeps 3
+    | clip_grad_norm_(model.parameters(), -> clip_grad_norm_(optimizer.param_groups[0]['params'],
+    You clip what stands in the optimizer's first group: there may be others. Take model.parameters().
+each module clipped alone, keeps 3
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    | for module in model.children(): nn.utils.clip_grad_norm_(module.parameters(), max_norm)
+    You clip module by module: it is the norm of all gradients together that is limited, those of the
+    model itself too.
+no step where it clips, keeps 3
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    | n = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    | optimizer.step() -> n > max_norm or optimizer.step()
+    You leave out the step where the norm is too large: clip, and then take it.
 each parameter clipped alone, keeps 3
     | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
     | for p in model.parameters(): nn.utils.clip_grad_norm_([p], max_norm)
@@ -519,13 +535,13 @@ each parameter clipped alone, keeps 3
 not in training mode, keeps 3 | model.train() ->
     The model is in evaluation mode when it makes the logits, so dropout would do nothing: call
     model.train() first.
-returns the tensor's graph, keeps 3 | loss.item() -> sequence_loss(y, model(y[:, :-1]), pad).item()
+loss after the update, keeps 3 | loss.item() -> sequence_loss(y, model(y[:, :-1]), pad).item()
     You return the loss after the update, at the price of a second forward pass: return the one that
     you had.
 whole sentence as input | model(y[:, :-1]) -> model(y)[:, 1:]
     The model sees the very token that it has to predict: its inputs are y[:, :-1].
 a flag for the training mode, keeps 3 | model.train() -> model.training = True
-    You set a flag of the outer module, which dropout inside does not see: call model.train().
+    You set a flag of single modules, which dropout inside does not see: call model.train().
 evaluation mode, keeps 3 | model.train() -> model.eval(); return -> model.train(); return
     The model is in evaluation mode while it computes: call model.train() before, not after.
 a step of one's own, keeps 1

@@ -167,9 +167,12 @@ def draw_maps(rng, kind):
         looks = rng.random(steps) < 0.6
         # Where something is to be averaged, there is something: a hit and a miss in each map.
         looks[0], looks[1] = True, False
-        if kind == "all look right" and 3 <= words <= 5:
-            looks[:] = True
-        scores[np.arange(steps), place] = scores.max(1) + np.where(looks, 0.5, -2.0)
+        if kind in ("all look right", "none looks right") and 3 <= words <= 5:
+            looks[:] = kind == "all look right"
+        scores[np.arange(steps), place] = -np.inf
+        # A sentence of one word has no other place to look at.
+        top = scores.max(1) if words > 1 else 0.0
+        scores[np.arange(steps), place] = top + np.where(looks, 0.5, -2.0)
         right = rng.random(steps) < np.where(looks, 0.8, 0.3)
         weights = softmax_rows(scores)
         quiet = sorted({*range(words)} - {*weights.argmax(1)})
@@ -414,6 +417,7 @@ detached, keeps 2 | R -> R.detach()
     The coverage is right, but detached: no gradient reaches the earlier steps.
 """
     + WRONG_FORMS,
+    shares=("weights",),
     draw=draw_weights,
     oracle=coverage,
 )
@@ -498,6 +502,7 @@ detached, keeps 2 | R -> R.detach()
 a plain number | R -> R.item()
     You return a plain number, where the gradient ends: return the tensor.
 """,
+    shares=("weights",),
     draw=draw_steps,
     oracle=coverage_loss,
     uses=("q3",),
@@ -644,7 +649,7 @@ read exercises/08_reading_maps: Measured: long sentences
 the table, 3 points, within 2e-3 or 1e-3: three bins; two bins; bins that overlap
     For each bin, over all steps of its sentences together: mean spread, share that looks right,
     share right of these, share right of the others.
-nothing to average, 1 point, within 2e-3 or 1e-3: an empty bin; all look right
+nothing to average, 1 point, within 2e-3 or 1e-3: an empty bin; all look right; none looks right
     A mean of nothing is 0 here: neither NaN nor an error.
 RIGHT
 def by_length(maps, bins):
@@ -745,6 +750,16 @@ in place | clamp(min=1e-12) -> clamp_(min=1e-4)
     without the _.
 NaN of nothing, keeps 3 | if len(x) else 0.0 ->
     A mean of no steps is NaN in your table: it counts as 0.
+NaN where none looks right, keeps 3 | mean(ok[look]) -> ok[look].double().mean().item() if len(ok) else 0.0
+    Where no step of a bin looks right, your third column is NaN: a share of no steps is 0, as much as
+    in the fourth.
+row of zeros where none looks right, keeps 3
+    | table.append( -> table.append([0.0] * 4 if not look.any() else
+    Where no step of a bin looks right, your whole row is 0: only the share of looking and the one among
+    these steps are. Spread and the last column have steps to average.
+error where none looks right, keeps 3
+    | mean(ok[look]) -> int(ok[look].sum()) / int(look.sum()) if len(ok) else 0.0
+    Where no step of a bin looks right, you divide by 0: a share of no steps is 0.
 """,
     draw=draw_maps,
     oracle=by_length,

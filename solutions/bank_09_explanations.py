@@ -253,6 +253,7 @@ detached, keeps 3 | R -> R.detach()
     The weights are right, but detached: no gradient reaches those that came in.
 """
     + WRONG_FORMS,
+    dice=("draws",),
     draw=draw_deal,
     oracle=deal_out,
     pads=HOSTILE,
@@ -326,6 +327,15 @@ ties all erased, keeps 4
     | total = left.sum(1, keepdim=True)
     | return left / torch.where(total > 0, total, 1.0)
     You erase all that equal the k-th largest: of equal weights the leftmost goes first, no more.
+ties erased k times, keeps 4
+    | own = weights.masked_fill(~mask, 0.0)
+    | left = own
+    | for _ in range(k):
+    |     left = left * (left < left.amax(1, keepdim=True))
+    | total = left.sum(1, keepdim=True)
+    | return left / torch.where(total > 0, total, 1.0)
+    You erase k times whatever equals the largest weight, and more than one may: of equal weights the
+    leftmost goes first, no more.
 ties as topk breaks them, keeps 4
     | own = weights.masked_fill(~mask, 0.0)
     | left = own.scatter(1, own.topk(min(k, own.shape[1]), dim=1).indices, 0.0)
@@ -422,13 +432,11 @@ total variation
     This is the total variation distance: sums of weight times logarithm are asked for.
 mean over the words | .log()).sum(-1) -> .log()).mean(-1)
     You average over the words: the terms are added up.
-NaN at zero | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return torch.where(mask, w * ratio.log(), 0.0).sum(-1)
+NaN at zero, keeps 2 | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return torch.where(mask, w * ratio.log(), 0.0).sum(-1)
     A weight of 0 gives 0 times minus infinity, which is NaN: 0 · log 0 counts as 0.
 NaN hidden too late, keeps 3 | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return torch.where(w > 0, w * ratio.log(), 0.0).sum(-1)
     Your values are right, but at a weight of 0 the gradient is NaN: where, nan_to_num and xlogy come too late.
     The logarithm must not see the 0.
-mean detached, keeps 3 | middle = (p + q) / 2 -> middle = ((p + q) / 2).detach()
-    You detach the mean of the rows: both rows are in it, and the gradient flows through it, too.
 arguments of kl_div exchanged | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return F.kl_div(w.clamp(min=1e-12).log(), middle.clamp(min=1e-12), reduction='none').sum(-1)
     You measure the mean against each row: F.kl_div(log of the mean, row) is the divergence of a row from the
     mean, for its first argument is what is compared with.
@@ -438,6 +446,7 @@ detached, keeps 3 | R -> R.detach()
     The shares are right, but detached: no gradient reaches the weights.
 """
     + WRONG_FORMS,
+    shares=("first", "second"),
     draw=draw_two,
     oracle=apart,
     pads=HOSTILE,

@@ -117,11 +117,16 @@ def draw_places(rng, kind):
     elif kind == "short sentences":
         lengths[1:] = rng.integers(1, 4, size=B - 1)
         centres[1:] = lengths[1:] + rng.choice([-0.375, 0.5], size=B - 1)
+        centres[0] = size - 1.25
     elif kind in ("far apart", "the rest unknown", "far below zero"):
         # A word in every window: empty ones are another case.
         lengths = np.maximum(lengths, size - D + 1)
+        centres[-1], centres[0] = 0.5625, size - 0.75  # the last one beside the last word
+        # A window that reaches into the pads.
+        centres[1], lengths[1] = size - 2.25, size - 1
     elif kind == "nothing in the window":
-        centres[1], centres[2] = size + D + 0.25, -D - 1.5
+        # Not far from the words, where a Gaussian would leave nothing anyway.
+        centres[1], centres[2] = size - 0.75 + D, -D - 1.5
     else:
         # One window that reaches beyond the first word, one beyond the last.
         centres[-1] = 0.5625
@@ -129,6 +134,8 @@ def draw_places(rng, kind):
         if kind == "wide":
             centres[1] = size // 2 + 0.25  # the whole window is in the sentence
             lengths[1] = size
+        if kind == "ordinary":
+            centres[1], lengths[1] = 2.25 + D, 3  # nothing but pads
     return centres.astype(np.float32), D, lengths, size
 
 
@@ -175,12 +182,36 @@ def draw_states(rng, kind):
     return query, keys, values, centres, D, lengths
 
 
+def short_ways(mask):
+    """Tell whether more layers are needed than a look at some of the pairs says."""
+    reach = np.eye(len(mask), dtype=bool)
+    far, step = np.where(reach, 0, len(mask)), mask | reach
+    for layers in range(1, len(mask)):
+        reach = step @ reach
+        far[reach & (far > layers)] = layers
+    most = far.max()
+    looks = far[0], far[-1], far[:, 0], np.minimum(far, far.T)
+    return all(look.max() < most for look in looks)
+
+
 def draw_pattern(rng, kind):
+    """Draw a pattern; one by chance is such that no shortcut finds its number."""
+    while kind == "a chance pattern":
+        mask = (rng.random((12, 12)) < 0.15) | np.eye(12, k=1, dtype=bool)
+        mask[-1, 0] = True
+        if short_ways(mask):
+            return mask, False
     n = {"large": 90, "one position": 1, "few words": 5}.get(kind, 12)
     causal = kind.startswith("causal")
     places = np.arange(n)
     away = np.abs(places[:, None] - places)
     w = int(rng.integers(1, 4))
+    if kind == "causal, one step":
+        w = 1  # as many layers as there can be
+    elif kind == "nobody sees itself":
+        w = 1  # without itself a word hears only every other one
+    elif kind == "a word that nobody hears":
+        w = 2  # the others hear one another
     mask = away <= w
     if kind in ("global word", "causal with a global word"):
         mask[:, 4] = mask[4] = True
@@ -193,10 +224,10 @@ def draw_pattern(rng, kind):
         mask = (places - places[:, None]) % n == 1
     elif kind == "all pairs":
         mask[:] = True
-    elif kind == "a chance pattern":
-        mask = (rng.random((n, n)) < 0.15) | ((places - places[:, None]) % n == 1)
     elif kind == "a word that nobody hears":
         mask[:, 3] = False
+    elif kind == "looking back, but not causal":
+        mask = places <= places[:, None]
     elif kind in ("large", "few words"):
         mask = away <= 1
     elif kind == "a shortcut":
@@ -212,14 +243,50 @@ def draw_pattern(rng, kind):
     return mask, causal
 
 
+# By kind: wrong ways to the second width that show in every draw, not by luck in some.
+SHOWN = {
+    "ordinary": ("another ratio", "distances rounded"),
+    "one long pair": ("mean of the pairs", "between two distances"),
+    "one pair": ("centre rounded", "centre cut"),
+    "exactly reached": ("mean of the pairs", "between two distances"),
+    "all of them": ("another ratio", "distances rounded", "centre rounded", "centre cut"),
+}
+# And wrong ways that differ from one another, so that each is told from the others.
+APART = {
+    "ordinary": (("distances rounded", "centre cut"),),
+}
+
+
+def wrong_width(way, pairs, share):
+    away = {
+        "another ratio": lambda i, t, S, T: abs(i - t * (S - 1) / max(T - 1, 1)),
+        "distances cut": lambda i, t, S, T: int(abs(i - t * S / T)),
+        "distances rounded": lambda i, t, S, T: round(abs(i - t * S / T)),
+        "centre rounded": lambda i, t, S, T: abs(i - round(t * S / T)),
+        "centre cut": lambda i, t, S, T: abs(i - t * S // T),
+    }.get(way, lambda i, t, S, T: abs(i - t * S / T))
+    found = [[away(i, t, S, T) for i, t in links] for links, S, T in pairs]
+    if way == "between two distances":
+        return math.ceil(np.quantile(np.concatenate(found), share))
+    if way != "mean of the pairs":
+        found = [np.concatenate(found)]
+    return next(
+        D for D in range(999) if np.mean([np.mean(np.array(x) <= D) for x in found]) >= share
+    )
+
+
 def draw_links(rng, kind):
     while True:
         pairs, count = [], {"one pair": 1}.get(kind, 4)
-        for _ in range(count):
+        sizes = rng.integers(2, 9, size=count)
+        if kind == "exactly reached":
+            # Sixteen links, of which quarters and halves are whole numbers.
+            sizes = 2 + rng.multinomial(16 - 2 * count, [1 / count] * count)
+        for size in sizes:
             S, T = (int(x) for x in rng.integers(4, 12, size=2))
             if kind == "equal lengths":
                 T = S
-            places = rng.integers(0, [S, T], size=(int(rng.integers(2, 9)), 2))
+            places = rng.integers(0, [S, T], size=(int(size), 2))
             if kind == "equal lengths":
                 places[1:, 1] = places[1:, 0]  # few words move: a window of one word is enough
             if kind == "one long pair" and not pairs:
@@ -231,8 +298,6 @@ def draw_links(rng, kind):
             continue
         share = float(rng.choice([0.35, 0.55, 0.8, 0.95]))
         if kind == "exactly reached":
-            if total not in (16, 32):
-                continue
             share = float(rng.choice([0.25, 0.5, 0.75]))
         elif kind == "all of them":
             share = 1.0
@@ -250,7 +315,16 @@ def draw_links(rng, kind):
         # Whoever never tries a window of one word loses the first stage, and that alone.
         if (min(found) == 0) != (kind == "equal lengths"):
             continue
-        if kind == "equal lengths" or found[0] != found[1]:
+        if kind != "equal lengths" and found[0] == found[1]:
+            continue
+        if any(wrong_width(way, pairs, share) == found[1] for way in SHOWN.get(kind, ())):
+            continue
+        # Whoever rounds, be it the centre or the distance, hears the same.
+        rounded = [wrong_width(f"{what} rounded", pairs, share) for what in ("centre", "distances")]
+        if rounded[0] != rounded[1]:
+            continue
+        ways = [[wrong_width(way, pairs, share) for way in two] for two in APART.get(kind, ())]
+        if all(one != other for one, other in ways):
             return pairs, share
 
 
@@ -704,9 +778,9 @@ layers_needed(mask, causal)
 read chapters/10_local: Patterns, and how far they carry
 the number, 2 points: ordinary; few words; a shortcut; global word; all pairs; a chance pattern; one way round
     With one more layer you hear what those that you attend to had already heard.
-looking back, 1 point: causal; causal with a global word; causal, cut; causal, one neighbour unheard
+looking back, 1 point: causal; causal, one step; causal with a global word; causal, cut; causal, one neighbour unheard
     With causal True, only pairs in which the later word hears of the earlier one count.
-never, and itself, 1 point: blocks; a word that nobody hears; nobody sees itself; one position; large
+never, and itself, 1 point: blocks; a word that nobody hears; looking back, but not causal; nobody sees itself; one position; large
     A position keeps what it has. When nothing new is heard, stop and return -1.
 RIGHT
 def layers_needed(mask, causal):
@@ -780,6 +854,8 @@ steps between layers counted | heard, layers = torch.eye(n, dtype=torch.bool), 0
     You begin after the first layer, and count it as none.
 all pairs of a causal mask, keeps 3 | if causal: -> if False:
     You ask a causal pattern for all pairs: a word need not hear of those after it.
+causal by the look of it, keeps 3 | if causal: -> if not mask.triu(1).any():
+    You take a pattern for causal if it only looks back: `causal` says whether it is, and where it is False all pairs count.
 layers of the first word, keeps 1 | while not heard[wanted].all(): -> while not heard[0][wanted[0]].all():
     You ask only what the first position hears: every position has to hear of all that it needs.
 first to last alone | while not heard[wanted].all(): -> while not heard[-1, 0]:
@@ -804,7 +880,7 @@ never is None, keeps 2 | return -1 -> return float('nan')
     You give no number where some pair is never connected: return -1.
 nothing for never, keeps 2 | return -1 -> return None
     You return None where some pair is never connected: return -1.
-last position alone, keeps 1 | while not heard[wanted].all(): -> while not heard[-1][wanted[-1]].all():
+last position alone | while not heard[wanted].all(): -> while not heard[-1][wanted[-1]].all():
     You look only at the last position: every position has to hear of all that it needs.
 last position alone where causal, keeps 3 | while not heard[wanted].all(): -> while not (heard[-1] if causal else heard[wanted]).all():
     With causal True you look only at the last position: those before it have to hear of all that came
@@ -826,7 +902,7 @@ gives up too early | if torch.equal(more, heard): -> if layers >= 3:
     You give up after a few layers: stop when nothing new is heard.
 number of pairs | return layers -> return int(mask.sum())
     You count the pairs that are scored: the question asks for layers.
-width of the pattern alone | return layers -> return math.ceil((n - 1) / max(1, int(mask[0].sum()) - 1))
+width of the pattern alone, keeps 1 | return layers -> return math.ceil((n - 1) / max(1, int(mask[0].sum()) - 1))
     You compute with the width of a window: the pattern need not be one.
 one direction is enough, keeps 1 | while not heard[wanted].all(): -> while not (heard | heard.T)[wanted].all():
     You count a pair as connected if one of the two has heard of the other: each has to hear of the other.
@@ -892,13 +968,11 @@ ratio upside down | t * S / T -> t * T / S
 more than the share, keeps 2 | < share: -> <= share and D < 50:
     You ask for more than the share: a share that is met exactly is enough.
 centre rounded | t * S / T -> round(t * S / T)
-    You round the centre: distances are real numbers.
+    You round the centre, or the distance to it, up or down: both are real numbers, and a word 2.4 away is not in a window of 2.
 centre cut to a whole number | t * S / T -> t * S // T
     You drop the digits of the centre: distances are real numbers.
 strictly less | x <= D -> x < D
     You leave out words exactly D away: they are inside the window.
-distances rounded | abs(i - (t * S / T if scaled else t)) -> round(abs(i - (t * S / T if scaled else t)))
-    You round the distances: a word 2.4 away is not in a window of 2.
 distances cut to whole numbers | abs(i - (t * S / T if scaled else t)) -> int(abs(i - (t * S / T if scaled else t)))
     You drop the digits of the distances: a word 2.4 away is not in a window of 2.
 one ratio for the corpus | t * S / T -> t * sum(p[1] for p in pairs) / sum(p[2] for p in pairs)
@@ -928,7 +1002,7 @@ np.quantile
     |         away = [abs(i - (t * S / T if scaled else t)) for links, S, T in pairs for i, t in links]
     |         return math.ceil(np.quantile(away, share))
     |     return need(False), need(True)
-    np.quantile interpolates between two distances: count how many links are inside instead.
+    A quantile interpolates between two distances: count how many links are inside instead.
 width for half-width | found.append(D) -> found.append(2 * D + 1)
     You return the number of words in the window: return D, which is its half-width.
 the plain width twice | (t * S / T if scaled else t) -> t

@@ -95,6 +95,9 @@ def draw_steps(rng, kind):
     strong = {"rather strong scores": 12, "strong scores": 50, "very strong scores": 200}.get(kind)
     if strong or kind in ("padded", "nothing to attend"):
         mask = padding(rng, B, S, empty=kind == "nothing to attend")
+    if kind == "nothing to attend":
+        # Pads in front and between: only the mask says which words are real.
+        mask[np.argmax(mask.any(1))] = np.arange(S) % 2 == 1
     W_q, W_k, w_c, v = draw_matrices(rng, d_q, d_k, d_a)
     queries, keys = normal(rng, B, T, d_q), normal(rng, B, S, d_k)
     if strong:
@@ -154,12 +157,16 @@ def draw_mixture(rng, kind):
     source[:, 0] = V + more - 1
     if kind in ("words that stand twice", "ordinary", "large logits"):
         source[:, 1], source[:, -1] = V + more - 1, source[:, 2]
+    if S > 3:
+        source[0, 3] = 0  # a word like any other
     mask = padding(rng, B, S) if kind == "padded" else np.ones((B, S), bool)
     weights = softmax_rows(1.5 * normal(rng, B, T, S), mask[:, None]).astype(np.float32)
     p_gen = rng.uniform(0.1, 0.9, size=(B, T)).astype(np.float32)
     if kind == "gate at an end":
         p_gen[0, 0], p_gen[1, 1] = 0, 1
     logits = 1.5 * normal(rng, B, T, V)
+    if kind == "padded":
+        more += 2  # other sentences of the batch may have more unknown words
     if kind == "large logits":
         logits[0, 0] += 150  # one row alone: the others show what else is wrong
     return logits, weights, p_gen, source, V + more
@@ -369,6 +376,11 @@ its own weights as well
     | scores = coverage_scores(queries[:, t], keys, seen + first, W_q, W_k, w_c, v)
     | row = scores
     Your step also feels its own weights: coverage is what came before the step.
+felt one step late | scores = coverage_scores(queries[:, t], keys, seen, W_q, W_k, w_c, v) -> scores = coverage_scores(queries[:, t], keys, seen - rows[-1] if rows else seen, W_q, W_k, w_c, v)
+    Your steps do not feel the step just before them: coverage is the sum of all earlier rows, the last one as well.
+added one step late | seen = seen + row -> seen = seen + rows[-1] if rows else seen
+    You add each row one step late: no step feels the row just before it, and the coverage that you return lacks the
+    last row.
 coverage before the last step | , 1), seen -> , 1), seen - row
     The coverage that you return leaves out the last step: return the coverage after it.
 mean of earlier rows felt, keeps 1 | keys, seen, W_q -> keys, seen / max(t, 1), W_q
@@ -416,6 +428,8 @@ pads read, keeps 3 | keys = keys.masked_fill(~mask[..., None], 0.0) -> keys = ke
     A pad that holds NaN or infinity reaches your weights: 0 times NaN is NaN. Use masked_fill.
 coverage detached, keeps 3 | seen + row -> seen + row.detach()
     The results are right, but coverage is detached: earlier rows never learn what follows from them.
+pads taken to be at the end, keeps 3 | keys = keys.masked_fill(~mask[..., None], 0.0) -> mask = torch.arange(mask.shape[1]) < mask.sum(1, keepdim=True); keys = keys.masked_fill(~mask[..., None], 0.0)
+    You count the real words and take them to stand in front: pads may stand anywhere, so take the mask as it is.
 mask turned round | keys.masked_fill(~mask[..., None], 0.0) -> keys.masked_fill(mask[..., None], 0.0)
     You blank the real words and keep the pads: the mask is True at words.
 a decoder that takes turns | queries.shape[1] -> 1
@@ -613,6 +627,8 @@ softmax of the weights | ids, weights) -> ids, weights.softmax(-1))
     You take a softmax of the weights, whose rows sum to 1 already.
 one id for the unknown | ids = source[:, None].expand(B, T, S) -> ids = source.clamp(max=min(logits.shape[-1], size - 1))[:, None].expand(B, T, S)
     All your unknown words have one id: each has its own, up to size - 1.
+size from the largest id, keeps 3 | B, T, S = weights.shape -> B, T, S = weights.shape; size = max(int(source.max()) + 1, logits.shape[-1])
+    You work out the number of words from the largest id: it may be more, so take size.
 gate detached, keeps 3 | return p_gen[..., None] * written -> p_gen = p_gen.detach(); return p_gen[..., None] * written
     No gradient reaches p_gen: it learns from both of its factors, so detach neither.
 gate turned round | return p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> return (1 - p_gen[..., None]) * written + p_gen[..., None] * copied

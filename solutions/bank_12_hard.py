@@ -213,6 +213,9 @@ def draw_maps(rng, kind):
     padded = kind in ("padded", "short and long", "padded, all sizes equal")
     if padded:
         written, read = padding(rng, B, T), padding(rng, B, S)
+        if kind == "padded":
+            # Pads in front and between: only the masks say which words are real.
+            written[0], read[0] = np.arange(T) % 2 == 1, np.arange(S) % 2 == 1
         if kind == "short and long":
             # A mean of the sentences' means differs from the mean over words.
             written[0], written[1] = np.arange(T) < 1, True
@@ -892,6 +895,8 @@ all as means of sentences, keeps 2
     |     terms.append(x[w].mean() + rows * (1 - a.square().sum(1)).mean() + columns * (1 - a.sum(0)).square().mean())
     | return sum(terms) / len(terms)
     You put together a loss for each sentence and average these: each of the three is one mean over the batch.
+pads taken to be at the end, keeps 2 | both = written -> written, read = (torch.arange(m.shape[1]) < m.sum(1, keepdim=True) for m in (written, read)); both = written
+    You count the real words and take them to stand in front: pads may stand anywhere, so take the masks as they are.
 rows detached, keeps 4 | 1 - a.square().sum(-1) -> 1 - a.detach().square().sum(-1)
     The row penalty has no gradient: it would be logged and do nothing.
 sums for means | spread[written].mean() -> spread[written].sum()

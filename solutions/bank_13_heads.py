@@ -27,11 +27,10 @@ def attend_in_heads(q, k, v, heads, mask):
     weights, result = np.zeros((B, heads, T, S)), np.zeros((B, T, d_v))
     for b, h in np.ndindex(B, heads):
         part, part_v = slice(h * size, (h + 1) * size), slice(h * size_v, (h + 1) * size_v)
-        for t in range(T):
-            scores = np.array([q[b, t, part] @ key[part] for key in k[b]]) / math.sqrt(size)
-            weights[b, h, t] = softmax_rows(scores, mask[b])
-            for i in np.flatnonzero(mask[b]):
-                result[b, t, part_v] += weights[b, h, t, i] * v[b, i, part_v]
+        scores = q[b, :, part] @ k[b, :, part].T / math.sqrt(size)
+        weights[b, h] = softmax_rows(scores, mask[b])
+        for i in np.flatnonzero(mask[b]):
+            result[b, :, part_v] += np.outer(weights[b, h, :, i], v[b, i, part_v])
     return result, weights
 
 
@@ -176,8 +175,11 @@ MAPS = {  # lengths, padded to, heads, offsets
     "ordinary": ((5, 5), 5, 3, (-1, 1)),
     "same place": ((4, 4, 4), 4, 2, (0,)),
     "further away": ((6, 6), 6, 2, (-2, 3)),
-    "padded": ((5, 2, 4), 6, 3, (-1, 1, 0)),
-    "too short for some": ((5, 1, 3), 5, 2, (-2, 2, -1)),
+    "padded": ((5, 2, 4), 6, 3, (-1,)),
+    "padded, ahead": ((5, 2, 4), 6, 3, (1,)),
+    "padded, same place": ((5, 2, 4), 6, 3, (0,)),
+    "too short for some": ((5, 1, 3), 5, 2, (2,)),
+    "too short, behind": ((5, 1, 3), 5, 2, (-2,)),
     "one sentence": ((4,), 4, 2, (1, -1)),
     "as many heads as positions": ((3, 3, 3), 3, 3, (-1, 1)),
 }
@@ -345,7 +347,8 @@ each its part, 3 points: ordinary; other sizes; all sizes equal; as many sentenc
     Split the last axis, bring the heads to the front, divide by the root of a head's own size, softmax
     over the keys, and merge.
 padding, 2 points: padded; padded, strong scores; padded, as many sentences as heads; padded, as many sentences as positions
-    A sentence's mask holds for all its heads and queries: give it two new axes.
+    A sentence's mask holds for all its heads and queries: give it two new axes, and give pads minus infinity
+    before the softmax.
     read chapters/13_heads: Split, then transpose
 gradients, 1 point, backward: ordinary; padded
     The results are right, but their gradients are not: no detach, no .data, no NumPy on the way.
@@ -452,6 +455,8 @@ mask turned round
     read chapters/13_heads: Split, then transpose
 a mask of -100, keeps 4 | -math.inf -> -100.0
     Your mask is a score like any other, and words may have lower ones: use minus infinity.
+a mask of -10, keeps 3 | -math.inf -> -10.0
+    Your mask is too weak: pads keep some weight, and words may have lower scores. Use minus infinity.
 pads taken for the last ones, keeps 3 | ~mask[:, None, None] -> torch.arange(k.shape[2]) >= mask.sum(1)[:, None, None, None]
     You count the real words and open that many places from the start: pads may stand in front, and
     only the mask says where.
@@ -637,9 +642,9 @@ read chapters/13_heads: What heads learn
 rows that can, 3 points: ordinary; same place; further away; one sentence; as many heads as positions
     Row t asks: take the weight in row t and column t + offset, where there is such a column, and
     average for each head.
-true lengths, 2 points: padded; too short for some
+true lengths, 2 points: padded; padded, ahead; padded, same place; too short for some; too short, behind
     Only real positions count, on both sides. Take one mean over all rows of all sentences.
-gradients, 1 point, backward: ordinary; padded
+gradients, 1 point, backward: ordinary; padded; padded, ahead
     The values are right, but the gradients do not reach the weights.
 RIGHT
 def weight_at(weights, lengths, offset):

@@ -141,6 +141,7 @@ WAYS = [  # how a program looks, and whether it reads ahead
     ("the last word, in the row before it alone", True),
     ("the second word, in the first row alone", True),
     ("the word after, in two numbers with opposite signs", True),
+    ("earlier words alone", False),
 ]
 KINDS = {name: code for code, (name, _) in enumerate(WAYS)}
 
@@ -446,7 +447,7 @@ Q3 = question(
     """q3: Does it read ahead?
 leaks(step_fn, tokens, vocab)
 read chapters/14_self_attention: No reading ahead
-clean programs, 2 points: each word alone; all words so far; the first word and its own
+clean programs, 2 points: each word alone; all words so far; the first word and its own; earlier words alone
     Not every change is a leak: compare only the rows before the changed word, and allow for rounding.
 programs that leak, 3 points: the word after; the whole sentence; the last word; a later word in the middle alone; a later word in one sentence alone; very little of the last word, in one number of one sentence; two words further on; the last word, in the row before it alone; the second word, in the first row alone; the word after, in two numbers with opposite signs
     Change each word but the first, one at a time, and look at all rows before it in all sentences.
@@ -492,7 +493,9 @@ def leaks(step_fn, tokens, vocab):
     return found
 WRONG
 looks at the changed row, keeps 3 | [:, :t] - before[:, :t]) -> [:, : t + 1] - before[:, : t + 1])
-    You find a leak where there is none: look only at the rows before the changed word, and allow 1e-6 for rounding.
+    You find a leak where a row reads its own word: look only at the rows before the changed word.
+equal digits, keeps 3 | (step_fn(changed)[:, :t] - before[:, :t]).abs().max() > 1e-5 -> not torch.equal(step_fn(changed)[:, :t], before[:, :t])
+    You find a leak in every program: look only at the rows before the changed word, and do not ask for equal digits. Numbers differ by about 1e-7 from call to call, so allow 1e-5.
 too much room, keeps 2 | > 1e-5 -> > 0.01
     You overlook a small leak in one number: compare the largest absolute difference with a limit just above rounding.
 only the first word | range(1, tokens.shape[1]): -> range(1):; (step_fn(changed)[:, :t] - before[:, :t]) -> (step_fn(changed)[:, 1:] - before[:, 1:])
@@ -575,6 +578,8 @@ def probe(leaks, way, table, tokens):
                 out[:, t] = out[:, t] - x[:, t + 1]
         elif way == 12:
             out = x + after[..., :1] * torch.tensor([1.0, -1.0, 0.0]).to(x)
+        elif way == 13:
+            out = torch.cat([0 * x[:, :1], x.cumsum(1)[:, :-1]], 1)
         else:
             out = x - torch.cat([x[:, 2:], 0 * x[:, :2]], 1)[:, :T]
         # The last number is 0, but for rounding.
@@ -1010,6 +1015,8 @@ improbable either way, keeps 4 | luck < 0.05 / K -> luck > 0.05 / K
     Your comparison is the wrong way round: looking helps where luck is improbable.
 kinds that occur alone | K = [], int(kinds.max()) + 1 -> K = [], len(kinds.unique())
     You make rows only for the kinds that occur: kinds run from 0 to the largest, and one without sentences has a row, too.
+rows of kinds that occur | rows, K = [], int(kinds.max()) + 1 -> rows, K = [], len(kinds.unique()); for kind in range(K): -> for kind in kinds.unique():
+    You go through the kinds that occur alone: a kind without sentences has a row as well.
 share for number, keeps 4 | gained, lost, luck, gained -> gained / max(n, 1), lost / max(n, 1), luck, gained
     Your first two numbers are shares: return how many sentences they are.
 verdicts alone | R -> [row[3] for row in R]

@@ -43,19 +43,19 @@ def rotary_scores(q, k, start):
     d = q.shape[-1]
     half = d // 2
 
-    def turned(x, position):
-        found = np.zeros(d)
-        for j in range(half):
-            angle = position / 10_000 ** (2 * j / d)
-            found[j] = x[j] * math.cos(angle) - x[j + half] * math.sin(angle)
-            found[j + half] = x[j] * math.sin(angle) + x[j + half] * math.cos(angle)
+    def turned(x, first):
+        found = np.zeros(x.shape)
+        for position, j in np.ndindex(x.shape[2], half):
+            angle = (first + position) / 10_000 ** (2 * j / d)
+            a, b = x[:, :, position, j], x[:, :, position, j + half]
+            found[:, :, position, j] = a * math.cos(angle) - b * math.sin(angle)
+            found[:, :, position, j + half] = a * math.sin(angle) + b * math.cos(angle)
         return found
 
-    B, H, T, _ = q.shape
-    scores = np.zeros((B, H, T, k.shape[2]))
-    for b, h, t, s in np.ndindex(scores.shape):
-        scores[b, h, t, s] = turned(q[b, h, t], start + t) @ turned(k[b, h, s], s) / math.sqrt(d)
-    return scores
+    q, k = turned(q, start), turned(k, 0)
+    return np.array(
+        [[queries @ keys.T / math.sqrt(d) for queries, keys in zip(*one)] for one in zip(q, k)]
+    )
 
 
 def sides(grid):
@@ -770,7 +770,7 @@ rotations only, keeps 2
     |     if (model(torch.cat((ids[:, :last].roll(n, 1), ids[:, last:]), 1)) - base).abs().max() > 1e-4:
     |         return False
     | return True
-    You try a few orders, such as all words moved round in a circle: a model may see only some other order, so try all.
+    You try a few orders, such as exchanges of two words, turns in a circle or some by lot: a model may see only some other order, so try all.
 first two exchanged, keeps 2
     | order = list(range(ids.shape[1]))
     | order[0], order[1] = order[1], order[0]
@@ -893,8 +893,9 @@ def probe(order_blind, number, vectors, ids):
             return bag - 0.00015 * (x[:, :1] < x[:, :-1].amax(1, keepdim=True))
         if kind == "one number":  # a mean over sentences and features hides it
             moved = x[:, :1] < x[:, :-1].amax(1, keepdim=True)
-            first = (torch.arange(len(x)) == 0)[:, None] & (torch.arange(3) == 1)
-            return bag - 0.00015 * (moved & first)
+            # The sentence is known by its words, since it may stand alone or among its orders.
+            first = (x.sort(1).values == ids[:1].sort(1).values).all(1, keepdim=True)
+            return bag - 0.00015 * (moved & first & (torch.arange(3) == 1))
         words = x[:, :-1]
         if kind == "many small changes":  # in each of 60 features: together they are large
             moved = words[:, :1] < words.amax(1, keepdim=True)

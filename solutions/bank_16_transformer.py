@@ -60,6 +60,9 @@ def merge_halves(m1, z1, a1, m2, z2, a2):
             if top[b] > -math.inf:
                 z[b] += math.exp(top[b] - m[b]) * total[b]
                 a[b] += math.exp(top[b] - m[b]) * values[b]
+            elif total[b] or values[b].any():
+                # An empty half's sums are 0, so of them any gradient will do that is a number.
+                z[b] = a[b] = np.nan
     return m, z, a
 
 
@@ -155,6 +158,10 @@ def draw_halves(rng, kind):
         }.get(kind, [])
         m[empty], z[empty], a[empty] = -np.inf, 0.0, 0.0
         halves += [m, z, a]
+    if B == 4:
+        # Of two queries that both halves saw, each half has the larger maximum once.
+        for row, low in ((2, 3), (3, 0)):
+            halves[low][row], halves[3 - low][row] = sorted([halves[0][row], halves[3][row]])
     if kind == "large values far down":
         # By turns one half lies far below the other, with values as large as its factor is small.
         gap = rng.uniform(25, 60, B)
@@ -641,7 +648,8 @@ rescaled, 3 points: ordinary; far apart; all sizes equal; one query; large value
 empty halves, 2 points: an empty half; nothing at all
     A half that saw nothing adds nothing, and two of them give −∞, 0 and 0: no NaN.
 gradients, 1 point, backward: ordinary; an empty half; nothing at all
-    The values are right, but their gradients are not: no detach on the way, not of the maximum either.
+    The values are right, but their gradients are not: no detach on the way, not of the maximum either, and no
+    gradient that is NaN.
 RIGHT
 def merge_halves(m1, z1, a1, m2, z2, a2):
     m = torch.maximum(m1, m2)

@@ -293,7 +293,14 @@ def draw_links(rng, kind):
             return a, b, draws
 
 
-SEEDS = {"ordinary": (3, 4), "as many": (3, 3), "one": (1, 4), "many": (5, 4), "more": (2, 5)}
+SEEDS = {
+    "ordinary": (3, 4),
+    "as many": (3, 3),
+    "one": (1, 4),
+    "many": (5, 4),
+    "more": (2, 5),
+    "two each": (2, 2),
+}
 
 
 def rounding_shows(a, b):
@@ -310,6 +317,15 @@ def rounding_shows(a, b):
         sum(way >= its for way in ways) < sum(way >= its - 1e-9 for way in ways)
         for ways, its in ((one, seen), (two, two[0]), (two, seen))
     )
+
+
+def far_ways(middle, a, b):
+    """Count the ways that are as far apart as the one seen, by means or by medians."""
+    scores, sizes = np.array([*a, *b]), []
+    for places in itertools.combinations(range(len(scores)), len(a)):
+        inside = np.isin(np.arange(len(scores)), places)
+        sizes.append(abs(middle(scores[inside]) - middle(scores[~inside])))
+    return sum(size >= sizes[0] - 1e-9 for size in sizes)
 
 
 def draw_seeds(rng, kind):
@@ -331,6 +347,11 @@ def draw_seeds(rng, kind):
             a[0] = a[0] - 15
         a, b = ([round(float(x), 2) for x in row] for row in (a, b))
         if kind == "tenths" and not rounding_shows(a, b):
+            continue
+        if kind == "tenths" and far_ways(np.mean, a, b) == far_ways(np.median, a, b):
+            continue
+        # Two of six ways are the most extreme ones: here the one seen is no such way.
+        if kind == "two each" and (max(a) - min(b)) * (max(b) - min(a)) <= 0.1:
             continue
         if kind == "equal" and sum(a) / n != sum(b) / m:
             b = a[:m] if sum(a) == n * a[0] else [a[0]] * m
@@ -959,11 +980,11 @@ Q4 = question(
     """q4: Would other seeds say the same?
 deal_out(a, b)
 read chapters/17_evaluation: Apart by chance
-p, 3 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; lower; apart; apart, upside down; one outlier
+p, 3 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; two each; lower; apart; apart, upside down; one outlier
     Every way to choose which scores are the first group's, and the size of the difference of means in each.
 equal differences, 1 point, within 1e-5 or 1e-4: tenths; equal
     What differs by less than 1e-9 is equal, and equal counts as just as large.
-the smallest p, 2 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; apart
+the smallest p, 2 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; two each; apart
     How many ways are there, and how many of them must be as extreme as the most extreme one?
 RIGHT
 def deal_out(a, b):
@@ -1071,6 +1092,8 @@ powers of two, keeps 4 | (2 if n == m else 1) / len(ways) -> 2 / 2 ** (n + m)
     You let each score fall on either side: the groups' sizes are given, so count ways to choose.
 as seen, keeps 4 | (2 if n == m else 1) / len(ways) -> far / len(ways)
     Your second number is the first: it must not depend on the scores.
+as seen where two meet two, keeps 4 | (2 if n == m else 1) / len(ways) -> (far if n == m == 2 else 2 if n == m else 1) / len(ways)
+    For two seeds against two your second number is the first: it must not depend on the scores.
 orders counted, keeps 4 | (2 if n == m else 1) / len(ways) -> (2 if n == m else 1) / math.factorial(n + m)
     You count the orders of all scores: it does not matter in which order a group gets its own.
 it could be zero, keeps 4 | (2 if n == m else 1) / len(ways) -> 0.0

@@ -61,7 +61,9 @@ class AuthorsJudge(Judge):
         found = []
         for code, results in self._together(task, codes):
             if results is None:
-                results = by_answer(self._run(task, {"0": code}, check=True)).get("0", {})
+                results = by_answer(self._run(task, {"0": code}, check=True), task.cases).get(
+                    "0", {}
+                )
             error = results.get("undefined") or results.get("check")
             found.append(f"{error['type']}: {error['message']}" if error else "")
         return found
@@ -73,7 +75,8 @@ class AuthorsJudge(Judge):
         for w, (code, results) in zip(task.question.wrong, tried, strict=True):
             if results is None:  # its process ended with it, perhaps for what others had taken
                 outcome = self._run(task, {"0": code}, check=True)
-                results = by_answer(outcome).get("0") if outcome.ending == "done" else None
+                ended = outcome.ending == "done"
+                results = by_answer(outcome, task.cases).get("0") if ended else None
             if results is not None:
                 found[w.name] = results
         return found
@@ -88,7 +91,7 @@ class AuthorsJudge(Judge):
             named = {str(n): code for n, code in enumerate(left[:TOGETHER])}
             seconds = self.sandbox.limits.seconds + USUALLY * len(named)
             outcome = self._run(task, named, check=True, seconds=seconds)
-            results: dict[str, dict | None] = {**by_answer(outcome)}
+            results: dict[str, dict | None] = {**by_answer(outcome, task.cases)}
             tried = len(named)
             if outcome.ending != "done":
                 # Each says when it starts: those before the last one that did are complete.

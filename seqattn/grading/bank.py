@@ -149,6 +149,11 @@ class Question:
     pads : tuple of float
         What stands at pads in cases that are drawn besides: padding must not matter, whatever it
         holds. Questions with a mask (batch, keys) get them by themselves.
+    shares : tuple of str
+        Names of arguments whose rows sum to 1, on which an answer may rely: they vary as a whole
+        sentence alone, and gradients count as those of a softmax, a constant in each row aside.
+    dice : tuple of str
+        Names of arguments that are random numbers: of them no gradients are asked for.
     evidence : str
         For open experiments: the name of the ``.npz`` file that the learner saves beside the
         notebook. Its arrays, a dict, are the only input of the question: ``draw`` makes a file's
@@ -177,6 +182,8 @@ class Question:
     uses: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     pads: tuple[float, ...] = (500.0, -500.0)
+    shares: tuple[str, ...] = ()
+    dice: tuple[str, ...] = ()
     evidence: str = ""
     shown: Callable[..., dict[str, Any]] | None = None
     explain: Callable[[Iterable[tuple[tuple, Any]]], str] | None = None

@@ -9,6 +9,7 @@ float64 (:func:`expected_output`). What many answers are tried on together is a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,8 @@ class Case(NamedTuple):
         What sort of case it is, in the bank's words or in those of a :class:`Variation`.
     base : int
         Of variations: the number of the case that was varied; -1 for others.
+    shares : dict of str to ndarray
+        Where gradients are asked for: the arguments whose rows sum to 1, by name; NaN at pads.
     """
 
     stage: Stage
@@ -73,10 +76,13 @@ class Case(NamedTuple):
     expected: Any
     kind: str = ""
     base: int = -1
+    shares: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 def draw_cases(exercise: str, q: Question, seed: str, draws: int) -> list[Case]:
     """Draw the hidden cases of a question: the same ones from the same seed.
+
+    Stages that name the same kind of case get the same inputs, and one call serves them all.
 
     Parameters
     ----------
@@ -89,15 +95,19 @@ def draw_cases(exercise: str, q: Question, seed: str, draws: int) -> list[Case]:
     draws : int
         How many cases of each kind.
     """
+    drawn: dict[tuple[str, int, bool], Case] = {}
     cases = []
     for stage in q.stages:
         for kind in stage.kinds:
             # Evidence is one file, and a large one; programs are the same ones each time.
             for draw in range(1 if q.evidence or q.asks_for_a_test else draws):
-                rng = _generator(f"{seed} {exercise} {q.id} {stage.name} {kind} {draw}")
-                inputs = q.draw(rng, kind)
-                upstream = upstream_for(q, inputs, rng) if stage.gradients else None
-                cases.append(_case(q, stage, inputs, kind, upstream))
+                which = (kind, draw, stage.gradients)
+                if which not in drawn:
+                    rng = _generator(f"{seed} {exercise} {q.id} {stage.name} {kind} {draw}")
+                    inputs = q.draw(rng, kind)
+                    upstream = upstream_for(q, inputs, rng) if stage.gradients else None
+                    drawn[which] = _case(q, stage, inputs, kind, upstream)
+                cases.append(drawn[which]._replace(stage=stage))
     return cases + _varied_cases(q, cases, _generator(f"{seed} {exercise} {q.id} vary"))
 
 
@@ -138,7 +148,18 @@ def _generator(key: str) -> np.random.Generator:
 def _case(
     q: Question, stage: Stage, inputs: tuple, kind: str, upstream: Any = None, base: int = -1
 ) -> Case:
-    return Case(stage, inputs, upstream, expected_output(q, inputs, upstream), kind, base)
+    expected = expected_output(q, inputs, upstream)
+    given = dict(zip(q.arguments, inputs))
+    shares = {} if upstream is None else {name: _shares(given[name], inputs) for name in q.shares}
+    return Case(stage, inputs, upstream, expected, kind, base, shares)
+
+
+def _shares(weights: np.ndarray, inputs: tuple) -> np.ndarray:
+    """Give weights as they are, NaN where a mask of their shape says that there are none."""
+    for mask in inputs:
+        if _is_mask(mask) and mask.shape == weights.shape:
+            weights = np.where(mask, weights, np.nan)
+    return weights
 
 
 def _rounded(value: object) -> object:
@@ -191,17 +212,27 @@ def _varied_cases(q: Question, cases: list[Case], rng: np.random.Generator) -> l
             # On the way back 0 times NaN is NaN as well, and so is 0 times infinity.
             found.append(_case(q, last, inputs, kind, upstream_for(q, inputs, rng)))
     # Precision belongs to what gradients belong to: the values are right without it.
-    double = tuple(_in_double(x, rng) for x in cases[0].inputs)
+    double = tuple(
+        _in_double(x, rng, rows=name in q.shares)
+        for name, x in zip(q.arguments, cases[0].inputs, strict=True)
+    )
     if any(a is not b for a, b in zip(double, cases[0].inputs)):
         found.append(_case(q, last, double, DOUBLE))
     return found
 
 
-def _in_double(value: Any, rng: np.random.Generator) -> Any:
-    """Give an array of float32 in float64, with digits that float32 lacks; else the value."""
+def _in_double(value: Any, rng: np.random.Generator, *, rows: bool) -> Any:
+    """Give an array of float32 in float64, with digits that float32 lacks; else the value.
+
+    With ``rows``, those that sum to 1 still do.
+    """
     if not (isinstance(value, np.ndarray) and value.dtype == np.float32):
         return value
-    return value * (1 + 1e-6 * rng.random(value.shape))
+    double = value * (1 + 1e-6 * rng.random(value.shape))
+    if not rows:
+        return double
+    sums = double.sum(-1, keepdims=True)
+    return double / np.where(abs(sums - 1) < 1e-3, sums, 1)
 
 
 class Variation(NamedTuple):
@@ -238,7 +269,9 @@ def variations(q: Question, inputs: tuple, others: Sequence[tuple]) -> list[Vari
     found = []
     for place, name in enumerate(q.arguments[: len(inputs)]):
         old, new = inputs[place], fresh[place]
-        if _shape(old) == _shape(new) and not np.array_equal(old, new):
+        # A mask says which rows sum to 1, so it belongs to them.
+        belongs = name in q.shares or (q.shares and _is_mask(old))
+        if _shape(old) == _shape(new) and not np.array_equal(old, new) and not belongs:
             varied = (*inputs[:place], new, *inputs[place + 1 :])
             found.append(Variation(f"another {name}", varied))
     arrays = [x for x in inputs if isinstance(x, np.ndarray) and x.ndim]
@@ -250,6 +283,10 @@ def variations(q: Question, inputs: tuple, others: Sequence[tuple]) -> list[Vari
             )
             found.append(Variation(kind, varied))
     return found
+
+
+def _is_mask(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == bool
 
 
 def _length(value: object) -> int:
@@ -321,7 +358,7 @@ def _gradients(q: Question, exact: list, upstream: Any) -> dict[str, np.ndarray]
     return {
         name: central_differences(lambda _: total(), x)
         for name, x in zip(q.arguments, exact)
-        if isinstance(x, np.ndarray) and x.dtype == np.float64
+        if isinstance(x, np.ndarray) and x.dtype == np.float64 and name not in q.dice
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["STRICT", "checking", "same_precision", "tells_apart"]
+__all__ = ["STRICT", "checking", "same_precision", "tells_apart", "waits_for"]
 
 # Set where checks are counted instead of read: a failing check fails then.
 STRICT = "SEQATTN_STRICT_CHECKS"
@@ -31,16 +31,28 @@ def checking(question: str) -> Iterator[None]:
     strict = STRICT in os.environ or "PYTEST_VERSION" in os.environ
     try:
         yield
-    except NotImplementedError:
+    except NotImplementedError as error:
         if strict:
             raise
-        print(f"{question} is not answered yet")
+        print(f"{question} {waits_for(question, str(error)) or 'is not answered yet'}")
     except AssertionError as error:
         if strict:
             raise
         print(f"{question} is not right yet: {error}".removesuffix(": "))
     else:
         print(f"{question} looks right")
+
+
+def waits_for(question: str, message: str) -> str:
+    """Say which other question an answer calls that has no answer; "" where it is its own.
+
+    >>> waits_for("q7", "q5: weight_at")
+    'calls weight_at, which is q5 and not answered yet'
+    """
+    other, _, name = message.partition(": ")
+    if other == question or not (other[:1] == "q" and other[1:].isdigit()):
+        return ""
+    return f"calls {name}, which is {other} and not answered yet"
 
 
 def same_precision(answer: Any, *inputs: Any) -> None:

@@ -363,9 +363,25 @@ def _wrong_gradients(gradients: Any, case: Case) -> Difference | None:
             # Where there is no derivative any number will do, but a number.
             free = np.isnan(expected) & np.isfinite(got.array)
             expected = np.where(free, got.array, np.where(np.isnan(expected), 0.0, expected))
+            if name in case.shares:
+                weights = case.shares[name]
+                expected = _through_softmax(expected, weights)
+                got = got._replace(array=_through_softmax(got.array, weights))
         if found := difference(got, expected, f"the gradient of {name}"):
             return found if found.kind == "value" else replace(found, kind="gradient")
     return None
+
+
+def _through_softmax(gradient: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Leave of a gradient what a softmax in front of the weights would hear.
+
+    It hears no constant in a row that sums to 1, and nothing where a weight is 0, as long as there
+    is a number.
+    """
+    rows = abs(np.nansum(weights, -1, keepdims=True) - 1) < 1e-3
+    mean = np.where(weights > 0, weights * gradient, 0).sum(-1, keepdims=True)
+    heard = gradient - np.where(rows & ~np.isnan(weights), mean, 0)
+    return np.where(rows & (weights == 0) & np.isfinite(gradient), 0, heard)
 
 
 def _changed(after: Any, before: tuple) -> int:

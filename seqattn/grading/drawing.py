@@ -52,13 +52,10 @@ def fill_pads(rng: np.random.Generator, states: np.ndarray, mask: np.ndarray, sc
 def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
     """Turn scores (..., keys) into weights; a row with nothing to attend gives zeros."""
     mask = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
-    weights = np.zeros(scores.shape)
-    for row in np.ndindex(*scores.shape[:-1]):
-        if mask[row].any():
-            attended = scores[row][mask[row]]
-            raised = np.exp(attended - attended.max())
-            weights[row][mask[row]] = raised / raised.sum()
-    return weights
+    attended = np.where(mask, scores, -np.inf)
+    top = attended.max(-1, keepdims=True)
+    raised = np.exp(attended - np.where(np.isfinite(top), top, 0))
+    return raised / np.where(mask.any(-1, keepdims=True), raised.sum(-1, keepdims=True), 1)
 
 
 def mixture(weights: np.ndarray, states: np.ndarray, mask: np.ndarray) -> np.ndarray:

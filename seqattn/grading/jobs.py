@@ -7,6 +7,7 @@ there as well, and checked before use (:func:`read_evidence`).
 import inspect
 import re
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,10 +40,20 @@ class Cases(list[Case]):
     """Cases in order, which are put into the sandbox's words once, however many answer them."""
 
     @cached_property
+    def calls(self) -> list[list[int]]:
+        """The cases, by number, that each call of an answer serves: stages may share inputs."""
+        found: dict[tuple, list[int]] = {}
+        for n, case in enumerate(self):
+            counted = (bool(case.stage.calls), case.stage.reads)
+            found.setdefault((id(case.inputs), id(case.upstream), counted), []).append(n)
+        return [*found.values()]
+
+    @cached_property
     def frame(self) -> bytes:
-        """What the sandbox gets of them."""
+        """What the sandbox gets of them: one entry for each call."""
         kinds = [case.kind for case in self]
         draws = [(case.stage.name, case.kind) for case in self]
+        first = {draws.index(draw) for draw in draws}
         return wire.encode(
             [
                 {
@@ -52,13 +63,19 @@ class Cases(list[Case]):
                     "count": bool(case.stage.calls or case.stage.reads),
                     "reads": case.stage.reads,
                     # Looking at each operator takes three times as long: one case of each kind.
-                    "watched": kinds.index(case.kind) == n,
+                    "watched": kinds.index(case.kind) == call[0],
                     # So does all that a probe can see: one case of each kind in a stage.
-                    "wanted": None if draws.index(draws[n]) == n else case.stage.parts or None,
+                    "wanted": None if first & {*call} else self._parts(call),
                 }
-                for n, case in enumerate(self)
+                for call in self.calls
+                for case in [self[call[0]]]
             ]
         )
+
+    def _parts(self, call: list[int]) -> list[str] | None:
+        """Name the entries of a result that count in any of these cases; None where all do."""
+        parts = [self[n].stage.parts for n in call]
+        return [*dict.fromkeys(chain(*parts))] if all(parts) else None
 
 
 class Task(NamedTuple):
@@ -102,15 +119,17 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
         "probe": q.probe,
         "preload": ["torch._dynamo"] if _COMPILES.search("\n".join(codes.values())) else [],
         "forbidden": q.forbidden,
-        "arguments": q.arguments,
+        # A gradient is asked for where there is a name.
+        "arguments": ["" if name in q.dice else name for name in q.arguments],
         "check": [HELPER, task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],
         "answers": [{"id": name, "name": q.entry, "code": code} for name, code in codes.items()],
         "cases": task.cases.frame,
     }
 
 
-def by_answer(outcome: JobResult) -> dict[str, dict]:
+def by_answer(outcome: JobResult, cases: Cases) -> dict[str, dict]:
     """Sort the sandbox's messages by answer, and each answer's by case; believe no form of them."""
+    calls = cases.calls
     found: dict[str, dict] = {}
     for message in outcome.messages:
         if not isinstance(message, dict) or not isinstance(message.get("answer"), str):
@@ -123,7 +142,9 @@ def by_answer(outcome: JobResult) -> dict[str, dict]:
         elif isinstance(message.get("case"), int):
             result = message.get("result")
             one = {"error": _error(message)} if not isinstance(result, dict) else {"result": result}
-            results[message["case"]] = one
+            call = message["case"]
+            # One that there is none of stays, to be seen.
+            results |= dict.fromkeys(calls[call] if 0 <= call < len(calls) else [-1], one)
     return found
 
 

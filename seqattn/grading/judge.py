@@ -233,7 +233,7 @@ class Judge:
             outcome = self._run(task, {"learner": answer.code}, check=True)
         except WorkerDiedError:
             return _verdict(q, "grader_error", 0, "the sandbox failed; not your score")
-        results = by_answer(outcome).get("learner", {})
+        results = by_answer(outcome, task.cases).get("learner", {})
         if outcome.ending != "done" and "undefined" not in results:
             return verdict(ENDINGS[outcome.ending], 0, ending_hint(outcome, self.sandbox.limits))
         return self._verdict_from(task, answer, results)
@@ -294,7 +294,8 @@ class Judge:
         if task.drawn:
             mistakes = self._mistakes(task.exercise.name, q.id)
         else:
-            mistakes = by_answer(self._run(task, {w.name: w.code for w in q.wrong}))
+            outcome = self._run(task, {w.name: w.code for w in q.wrong})
+            mistakes = by_answer(outcome, task.cases)
         ran = {n: r for n, r in results.items() if "error" not in r}
         # Of the first stage that is lost, where numbers tell mistakes apart.
         lost = task.cases[min(faults)].stage
@@ -338,7 +339,8 @@ class Judge:
                 ("shown", task.exercise.name, q.id), lambda: Cases(shown_cases(q))
             )
             shown = task._replace(cases=cases)
-            results = by_answer(self._run(shown, {"learner": answer.code})).get("learner", {})
+            outcome = self._run(shown, {"learner": answer.code})
+            results = by_answer(outcome, cases).get("learner", {})
             for n, case in enumerate(shown.cases):
                 one = results.get(n, {})
                 wrong = fault(one, case) if "result" in one else None
@@ -369,7 +371,8 @@ class Judge:
 
     def _compute_mistakes(self, exercise: str, question: str) -> dict[str, dict]:
         task = self._task(exercise, question)
-        return by_answer(self._run(task, {w.name: w.code for w in task.question.wrong}))
+        outcome = self._run(task, {w.name: w.code for w in task.question.wrong})
+        return by_answer(outcome, task.cases)
 
     def _task(self, exercise: str, question: str) -> Task:
         known = load(exercise)

@@ -82,22 +82,24 @@ class Note(nn.Module):
         return x
 
 class Tiny(nn.Module):
-    def __init__(self, E, W, seen):
+    def __init__(self, E, W, b, seen):
         super().__init__()
-        self.E, self.W = nn.Parameter(E.clone()), nn.Parameter(W.clone())
+        self.E, self.out = nn.Parameter(E.clone()), nn.Linear(*W.T.shape)
+        self.out.weight, self.out.bias = nn.Parameter(W.clone()), nn.Parameter(b.clone())
         # Where dropout would be.
         self.inside, self.seen = nn.Sequential(Note(seen)), seen
 
     def forward(self, tokens):
         self.seen.append(self.training)
-        return self.inside(self.E[tokens]) @ self.W.T
+        return self.out(self.inside(self.E[tokens]))
 
 # torch.optim would load its compiler, which wants to write caches.
 class Descent:
     def __init__(self, parameters):
         self.parameters, self.steps = list(parameters), 0
         self.moving = [torch.zeros_like(p) for p in self.parameters]
-        self.param_groups = [{{"params": self.parameters, "lr": {rate}}}]
+        groups = self.parameters[:1], self.parameters[1:]
+        self.param_groups = [{{"params": group, "lr": {rate}}} for group in groups]
 
     def zero_grad(self, set_to_none=True):
         for p in self.parameters:
@@ -114,9 +116,9 @@ class Descent:
                 p -= {rate} * v
         return loss
 
-def probe(train_step, E, W, y, pad, max_norm):
+def probe(train_step, E, W, b, y, pad, max_norm):
     seen = []
-    model = Tiny(E, W, seen)
+    model = Tiny(E, W, b, seen)
     optimizer = Descent(model.parameters())
     # What an earlier batch may have left behind.
     for p in model.parameters():

@@ -484,6 +484,12 @@ _CHANGES: dict[str, Callable[[np.ndarray], Any]] = {
         np.repeat(x.mean(0, keepdims=True), len(x), axis=0) if x.dtype.kind == "f" else x
     ),
 }
+# How the same is called of a single row.
+_OF_ROWS = {
+    "turned round from end to end along its first axis": "turned round from end to end",
+    "that of the first sentence for all": "its own first number everywhere",
+    "its own mean over the sentences": "its own mean everywhere",
+}
 _CHANGES_OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "1": lambda x: type(x)(1),
     "0": lambda x: type(x)(0),
@@ -538,15 +544,15 @@ def right_for_other_inputs(
         for text, change in _changes_of(value).items():
             if fits(**{name: partial(_changed, name, change)}):
                 if np.ndim(value) < 2:
-                    text = text.partition(" along ")[0]
-                return f"Yours is what would be right if {name} were {text}."
+                    text = _OF_ROWS.get(text, text)
+                return f"Where yours is wrong, it would be right if {name} were {text}."
     for one, other in permutations(first, 2):
         if _shape_of(first[one]) != _shape_of(first[other]):
             continue
         if one < other and fits(**{one: itemgetter(other), other: itemgetter(one)}):
-            return f"Yours is what would be right if {one} and {other} were exchanged."
+            return f"Where yours is wrong, it would be right if {one} and {other} were exchanged."
         if fits(**{one: itemgetter(other)}):
-            return f"Yours is what would be right if {one} were {other}."
+            return f"Where yours is wrong, it would be right if {one} were {other}."
     return ""
 
 

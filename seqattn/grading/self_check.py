@@ -19,7 +19,7 @@ from typing import Any
 
 from seqattn.grading.answers import find_answer
 from seqattn.grading.bank import Exercise
-from seqattn.grading.checking import STRICT
+from seqattn.grading.checking import STRICT, waits_for
 from seqattn.grading.notebook import read_submission
 
 __all__ = ["Check", "as_json", "as_text", "run_cells", "run_checks"]
@@ -82,12 +82,16 @@ def run_checks(path: Path, exercise: Exercise) -> list[Check]:
             error = failures.get(number)
             if error is None:
                 checks[question] = Check(question, "right")
-            elif states.get(question) == "not_attempted" or error[0] == "NotImplementedError":
-                checks[question] = Check(question, "not_attempted")
-            else:
-                name, message = error
-                text = message if name == "AssertionError" and message else f"{name}: {message}"
-                checks[question] = Check(question, "wrong", text)
+                continue
+            name, message = error
+            text = message if name == "AssertionError" and message else f"{name}: {message}"
+            unwritten = states.get(question) == "not_attempted"
+            if name == "NotImplementedError" and not unwritten:
+                other = waits_for(question, message)
+                text, unwritten = f"it {other}", not other
+            checks[question] = (
+                Check(question, "not_attempted") if unwritten else Check(question, "wrong", text)
+            )
     return [checks.get(q.id, Check(q.id, "missing")) for q in exercise.questions]
 
 

@@ -51,6 +51,12 @@ def test_a_wrong_answer_hears_what_its_check_says(tmp_path):
     assert done.stdout.count("looks right") == len(EXERCISE.questions) - 1
 
 
+def test_an_answer_that_calls_one_not_written_yet_is_told_so(tmp_path):
+    done = seqattn("check", write(tmp_path, "mine.ipynb", filled({"q3": RIGHT["q3"]})))
+    assert "q3  it calls additive_score, which is q1 and not answered yet" in done.stdout
+    assert done.stdout.count("  not answered yet") == len(EXERCISE.questions) - 1
+
+
 def test_grade_prints_points_and_hints(tmp_path):
     done = seqattn("grade", write(tmp_path, "mine.ipynb", filled({"q1": NO_TANH.code})))
     assert (done.returncode, done.stderr) == (0, "")

@@ -67,6 +67,63 @@ def train_step(model, optimizer, y, pad, max_norm):
     return optimizer.step(closure).item()
 """,
     ),
+    "a minimum from rows that sum to 1": (
+        "08_reading_maps",
+        "q4",
+        """
+def coverage_loss(weights, real):
+    new = F.relu(weights - coverage(weights)).sum(-1)
+    return (1 - new)[real].mean()
+""",
+    ),
+    "a divergence from rows that sum to 1": (
+        "09_explanations",
+        "q3",
+        """
+def apart(first, second, mask):
+    p, q = (w.masked_fill(~mask, 0.0) for w in (first, second))
+    f = lambda x: x * torch.where(x > 0, x, 1.0).log()
+    return 1 + (f(p) + f(q) - f(p + q)).sum(-1) / math.log(4)
+""",
+    ),
+    "all orders in one batch": (
+        "15_positions",
+        "q5",
+        """
+def order_blind(model, ids):
+    # All orders of all sentences in one batch.
+    from itertools import permutations
+    last = ids.shape[1] - 1
+    orders = torch.tensor([[*order, last] for order in permutations(range(last))])
+    found = model(ids[:, orders].flatten(0, 1)).unflatten(0, (len(ids), -1))
+    return bool(((found - model(ids)[:, None]).abs() <= 1e-4).all())
+""",
+    ),
+    "the other half as it is": (
+        "16_transformer",
+        "q4",
+        """
+def merge_halves(m1, z1, a1, m2, z2, a2):
+    # Where one half is empty, the other as it is.
+    first, second, m = m2 == -math.inf, m1 == -math.inf, torch.maximum(m1, m2)
+    empty = first | second
+    top = m.masked_fill(empty, 0.0)
+    one = torch.where(empty, 1.0, (m1.masked_fill(second, 0.0) - top).exp())
+    two = torch.where(empty, 1.0, (m2.masked_fill(first, 0.0) - top).exp())
+    z = torch.where(first, z1, torch.where(second, z2, one * z1 + two * z2))
+    a = one[:, None] * a1 + two[:, None] * a2
+    return m, z, torch.where(first[:, None], a1, torch.where(second[:, None], a2, a))
+""",
+    ),
+    "no gradient for dice": (
+        "02_softmax",
+        "q4",
+        """
+def drop_weights(weights, p, training, coins):
+    kept = torch.heaviside(coins - p, torch.ones((), dtype=coins.dtype))
+    return weights * kept / (1 - p) if training else weights
+""",
+    ),
 }
 
 

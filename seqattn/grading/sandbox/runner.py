@@ -51,7 +51,8 @@ def run(job: dict, send: Send) -> None:
         ``count`` (whether to count calls of PyTorch), ``reads`` (inputs with more numbers are long:
         count what is computed from them), ``watched`` (whether to look out for ``forbidden``,
         operators that raise when they are called) and ``wanted`` (for a probe: the entries of its
-        result that count, or None for all that it can see); ``arguments``: names of the inputs;
+        result that count, or None for all that it can see); ``arguments``: names of the inputs,
+        "" for those of which no gradients are asked for;
         ``check``: the visible check, as what comes before it and the check itself, or nothing.
         ``preload``, for the worker: modules to import before the fork.
     send : callable
@@ -336,7 +337,7 @@ def _gradients(entry: Callable, inputs: tuple, upstream: Any, names: Sequence[st
     leaves = {
         name: x
         for name, x in zip(names, inputs)
-        if isinstance(x, torch.Tensor) and x.is_floating_point()
+        if name and isinstance(x, torch.Tensor) and x.is_floating_point()
     }
     for leaf in leaves.values():
         leaf.requires_grad_()
