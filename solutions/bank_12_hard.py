@@ -159,16 +159,20 @@ def draw_draws(rng, kind):
 
 def draw_estimate(rng, kind):
     S = {"two places": 2, "many places": 9}.get(kind, 4)
-    weights = softmax_rows(1.2 * rng.normal(size=S)).astype(np.float32)
-    rewards, n = normal(rng, S), 1
-    b = float(np.float32(rng.uniform(-1, 1)))
-    if kind == "no baseline":
-        b = 0.0
-    if kind == "several draws":
-        n = int(rng.integers(2, 9))
-    if kind == "far rewards":
-        rewards += 20
-    return weights, rewards, b, n
+    while True:
+        weights = softmax_rows(1.2 * rng.normal(size=S)).astype(np.float32)
+        rewards, n = normal(rng, S), 1
+        b = float(np.float32(rng.uniform(-1, 1)))
+        if kind == "no baseline":
+            b = 0.0
+        if kind == "several draws":
+            n = int(rng.integers(2, 9))
+        if kind == "far rewards":
+            rewards += 20
+        mean = weights * (rewards - weights @ rewards)
+        # Whoever leaves the mean in must be seen to.
+        if mean @ mean > 1e-3 * exact_noise(weights, rewards, b, 1):
+            return weights, rewards, b, n
 
 
 PLACES = {  # B, S, d

@@ -262,10 +262,13 @@ def variations(q: Question, inputs: tuple, others: Sequence[tuple]) -> list[Vari
     others : sequence of tuple
         Other inputs of the same sizes: several, since a number may be drawn twice.
     """
-    fresh = tuple(
-        next((o[n] for o in others if not np.array_equal(o[n], old)), old)
-        for n, old in enumerate(inputs)
-    )
+    # What belongs together comes from one draw.
+    fresh = others[0]
+    if not q.shares:
+        fresh = tuple(
+            next((o[n] for o in others if not np.array_equal(o[n], old)), old)
+            for n, old in enumerate(inputs)
+        )
     found = []
     for place, name in enumerate(q.arguments[: len(inputs)]):
         old, new = inputs[place], fresh[place]

@@ -108,7 +108,10 @@ def test_right_tests_of_any_style_pass(code, judge):
         ),
         (f"{TRY}    assert w is masked_softmax\n", "refuses every program"),
         (f"{TRY}    assert w[1, 0] == 0\n", "IndexError. So it ends with every program"),
-        (f"{TRY}    if not fine:\n        raise SystemExit\n", "tries one short sentence"),
+        (
+            f"{TRY}    if not fine:\n        raise SystemExit\n",
+            "as it would with one short sentence",
+        ),
         (f"{TRY}    assert w[0, 2] > 0\n", "refuses right code, however it is written"),
         ("    while True:\n        pass\n", "a loop that never ends"),
     ],
