@@ -7,16 +7,29 @@ const known = JSON.parse(document.getElementById("sa-known").textContent);
 const here = known.page;
 
 // -- What is kept: { answers: { name: { choice, said, asked, right, page } }, shown: { name: 1 }, all } --
-let kept = { answers: {}, shown: {} }, lasting = true;
+const none = () => ({ answers: {}, shown: {} });
+let kept = none(), lasting = true;
 try {
-  const found = JSON.parse(localStorage.getItem(KEY));
-  if (found?.answers && found?.shown) kept = found;
   lasting = localStorage instanceof Storage; // not what stands in for it (_templates/layout.html)
-} catch { /* nothing there, nothing readable, or no permission: begin anew */ }
-function keep() {
+} catch { lasting = false; }
+function look() {
+  if (!lasting) return;
+  try {
+    const found = JSON.parse(localStorage.getItem(KEY));
+    kept = found?.answers && found?.shown ? found : none();
+  } catch { kept = none(); /* nothing readable, or no permission: begin anew */ }
+}
+// Other tabs, and the pages between leaving this one and Back, may have kept answers since this page looked.
+function keep(change) {
+  look();
+  change(kept);
   try { localStorage.setItem(KEY, JSON.stringify(kept)); } catch { lasting = false; }
   marks();
 }
+function lookAgain() { look(); marks(); all(".sa-report").forEach(report); }
+addEventListener("storage", ({ key }) => { if (key === KEY || key === null) lookAgain(); });
+addEventListener("pageshow", ({ persisted }) => { if (persisted) lookAgain(); });
+look();
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 function make(tag, { on = {}, ...attributes } = {}, ...children) {
@@ -30,8 +43,7 @@ function make(tag, { on = {}, ...attributes } = {}, ...children) {
 
 // -- Live figures ask as well: they tell what was answered ----------------------------------------------------
 document.addEventListener("seqattn:answer", ({ detail: { id, choice, right, asked = id, said = String(choice) } }) => {
-  kept.answers[id] = { choice, said, asked, right, page: here };
-  keep();
+  keep(({ answers }) => { answers[id] = { choice, said, asked, right, page: here }; });
 });
 // A figure that asks says that it is there: it gets back what was answered on an earlier visit.
 document.addEventListener("seqattn:figure", ({ detail: { id, answer } }) => {
@@ -62,7 +74,7 @@ function marks() {
 // -- The report --------------------------------------------------------------------------------------------------
 function report(place) {
   const answers = Object.values(kept.answers).filter((a) => a?.said), parts = [];
-  const check = make("input", { type: "checkbox", on: { change() { kept.all = check.checked || undefined; keep(); } } });
+  const check = make("input", { type: "checkbox", on: { change() { keep((answers) => { answers.all = check.checked || undefined; }); } } });
   check.checked = Boolean(kept.all);
   for (const page of new Set([...Object.keys(known.pages), ...answers.map((a) => a.page)])) {
     const given = answers.filter((a) => a.page === page), { title = page } = known.pages[page] ?? {};
@@ -74,7 +86,7 @@ function report(place) {
   }
   const ask = make("button", { type: "button", on: { click() { sure.hidden = false; ask.hidden = true; all("button", sure)[0].focus(); } } }, "Erase all answers");
   const sure = make("span", { hidden: true }, "Erase them for good? ",
-    make("button", { type: "button", on: { click() { kept = { answers: {}, shown: {} }; try { localStorage.removeItem(KEY); } catch { /* none kept */ } marks(); report(place); place.focus(); } } }, "Erase"), " ",
+    make("button", { type: "button", on: { click() { kept = none(); try { localStorage.removeItem(KEY); } catch { /* none kept */ } marks(); report(place); place.focus(); } } }, "Erase"), " ",
     make("button", { type: "button", on: { click() { sure.hidden = true; ask.hidden = false; ask.focus(); } } }, "Keep them"));
   place.tabIndex = -1;
   place.replaceChildren(

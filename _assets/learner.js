@@ -212,8 +212,7 @@ function enliven(box) {
   function take() {
     const value = question.read();
     if (value === null) { said.textContent = question.missing; return; }
-    of().answers[ask.id] = { choice: value, said: question.said(value), asked: words(asked), right: question.right(value), page: here };
-    keep();
+    keep(({ answers }) => { answers[ask.id] = { choice: value, said: question.said(value), asked: words(asked), right: question.right(value), page: here }; });
     finish(value);
     said.focus();
   }
@@ -230,8 +229,7 @@ function enliven(box) {
     answer.firstChild.textContent = "All answers, explained";
   }
   function reveal() {
-    of().shown[ask.id] = 1;
-    keep();
+    keep(({ shown }) => { shown[ask.id] = 1; });
     answer.hidden = false;
     answer.open = true;
     open(ask.id);

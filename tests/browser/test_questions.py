@@ -260,6 +260,41 @@ def test_without_scripts_question_and_answer_are_there(browser, book_server):
     context.close()
 
 
+def test_answers_of_several_tabs_are_all_kept(new_page, book_server):
+    page = new_page()
+    report, other = (page.context.new_page() for _ in range(2))
+    for tab, name in ((page, PAGE), (other, PAGE), (report, "chapters/your_answers")):
+        visit(tab, f"{book_server}/{name}.html")
+    page.locator("#ask-overflow input").first.check()
+    page.locator("#ask-overflow .sa-ask-commit").click()
+    report.locator(".sa-report", has_text="1 of ").wait_for()
+    other.locator("#ask-survivors").get_by_role("button", name="Just show me").click()
+    other.locator("#ask-rows-of-pads input").first.check()
+    other.locator("#ask-rows-of-pads .sa-ask-commit").click()
+    assert other.locator(".sa-progress").inner_text().startswith("You have answered 2 of")
+    report.locator(".sa-report", has_text="2 of ").wait_for()
+    assert list(page.evaluate("window.seqattnAnswers.of().shown")) == ["survivors"]
+
+    report.get_by_role("button", name="Erase all answers").click()
+    report.get_by_role("button", name="Erase", exact=True).click()
+    page.locator(".sa-progress").wait_for(state="detached")
+    other.locator(".sa-progress").wait_for(state="detached")
+
+
+def test_a_page_that_back_leads_to_again_keeps_what_came_since(new_page, book_server):
+    page = new_page()
+    visit(page, f"{book_server}/chapters/your_answers.html")
+    later = {"answers": {"x": {"said": "b", "asked": "Which?", "page": PAGE}}, "shown": {}}
+    page.evaluate(
+        """([key, later]) => {
+            localStorage.setItem(key, JSON.stringify(later));
+            dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+        }""",
+        [KEY, later],
+    )
+    assert "Which?" in page.locator(".sa-report li").inner_text()
+
+
 def test_answers_of_live_figures_are_kept(new_page, book_server):
     page = new_page()
     visit(page, f"{book_server}/{PAGE}.html")
