@@ -1,24 +1,25 @@
 """The studies of the book's last part: ``python -m benchmarks.contest``.
 
 Small models for the toy corpus, each trained from three seeds by
-:func:`seqattn.training.run_trials`, and judged on validation pairs. There are three commands:
+:func:`seqattn.training.run_trials`, and judged on validation pairs. There are four commands:
 
 - without options, short trainings: the contest of five kinds of model at one number of updates;
   each of them at four learning rates, from a seed of its own; and Bahdanau's model on few pairs,
   with attention weights dropped and without. Beside them stand rules that read no source or learn
   nothing, on validation pairs and on test pairs;
 - ``--rates``: the four learning rates alone;
-- ``--long``: six times the updates, for the contest at four learning rates, for Bahdanau's model
-  with a penalty on coverage at three of them, and for dropped weights at three learning rates. Of
-  each such training the best of ten validations counts. Then the contest's models are looked into,
-  each at the rate with the best mean on validation: how far apart the maps of two trainings are,
-  how much is left of a score as sentences grow (on sentences by length, drawn for it), and what a
-  joint between clauses costs. Last, these read the test pairs once: all of them, and those that do
-  not come from a training sentence by exchanging one word.
+- ``--dropout``: dropped weights with six times the updates, at five learning rates;
+- ``--long``: six times the updates as well, for the contest at four learning rates, and for
+  Bahdanau's model with a penalty on coverage at three of them. Then the contest's models are looked
+  into, each at the rate with the best mean on validation: how far apart the maps of two trainings
+  are, how much is left of a score as sentences grow (on sentences by length, drawn for it), and
+  what a joint between clauses costs. Last, these read the test pairs once: all of them, and those
+  that do not come from a training sentence by exchanging one word.
 
-Each command writes ``seqattn/data/measured/contest.json`` for chapter 20 when all is done, and
-leaves there what is not its own. A training that is in ``--work`` already is not repeated, so that
-a command can be stopped and taken up again.
+Of a training with six times the updates the best of ten validations counts. Each command writes
+``seqattn/data/measured/contest.json`` for chapter 20 when all is done, and leaves there what is not
+its own. A training that is in ``--work`` already is not repeated, so that a command can be stopped
+and taken up again.
 """
 
 import itertools
@@ -77,7 +78,7 @@ LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014, 0.028), 0
 LONGER, LOOKS, LONG_RATES = 6, 10, (0.00175, 0.0035, 0.007, 0.014)
 PENALTY, PENALTY_RATES = 0.1, (0.0035, 0.007, 0.014)
 # Shares of weights that are dropped, on few pairs, with half of the updates; and learning rates.
-DROPPED, DROPOUT_LR, DROPOUT_LRS = (0.0, 0.3), 0.01, (0.005, 0.01, 0.02)
+DROPPED, DROPOUT_LR, DROPOUT_LRS = (0.0, 0.3), 0.01, (0.00125, 0.0025, 0.005, 0.01, 0.02)
 # How many validation pairs are written for maps, and training pairs read where weights are dropped.
 MAPPED, KNOWN = 200, 300
 # The two that are followed as sentences grow; words of a sentence are counted in steps of STEP.
@@ -354,7 +355,6 @@ class Contest:
             "contest": rows,
             "best": best,
             "penalty": [],
-            "dropout": [],
             "maps": maps_apart([t for t in chosen if t.name != "fixed vector"], valid[:MAPPED]),
             "lengths": by_length(growing, growing_pairs()),
             "joints": joints(growing, valid),
@@ -365,10 +365,15 @@ class Contest:
                 "long-penalty", bahdanau, CORPUS, lr, doubly_stochastic_penalty=PENALTY
             )
             found["penalty"] += [{**scores(trial), "lr": lr} for trial in trials]
-        for lr in DROPOUT_LRS:
-            trials = self.half.train_longer("long-dropout", dropping(), FEW, lr)
-            found["dropout"] += [{**row, "lr": lr} for row in with_gap(trials)]
         return {**found, "test": self.tested(best)}
+
+    def long_dropout(self) -> list[dict]:
+        """Train with many updates at each rate, with dropped weights and without."""
+        return [
+            {**row, "lr": lr}
+            for lr in DROPOUT_LRS
+            for row in with_gap(self.half.train_longer("long-dropout", dropping(), FEW, lr))
+        ]
 
     def tested(self, best: dict[str, float]) -> list[dict]:
         """Judge each model at its best rate on the test pairs: all, and those that are not near."""
@@ -384,21 +389,23 @@ def make_card(study: Study, steps: int, option: str) -> dict[str, Any]:
     """Say how the results of a command were made."""
     train, test = (read_split(CORPUS, split) for split in ("train", "test"))
     examples = encode_pairs(train, Vocabularies.learn(train, CORPUS.languages))
-    updates = steps * (LONGER if option == "--long" else 1)
-    dropout = steps // 2 * (LONGER if option == "--long" else 1)
+    longer = LONGER if option in ("--long", "--dropout") else 1
     changed = f"--steps {steps}" if steps != BUDGET.steps else ""
     told: dict[str, Any] = {
         "command": " ".join(f"python -m benchmarks.contest {option} {changed}".split()),
         "corpus": f"toy, {CORPUS.pairs:,} pairs; for dropout {FEW.pairs:,}",
         "judged_on": "validation",
-        "updates": updates,
-        "passes": round(updates / len(Batches(examples, tokens=BUDGET.batch_tokens)), 1),
-        "dropout_updates": dropout,
+        "updates": steps * longer,
+        "passes": round(steps * longer / len(Batches(examples, tokens=BUDGET.batch_tokens)), 1),
+        "dropout_updates": steps // 2 * longer,
         "batch_tokens": BUDGET.batch_tokens,
         "signature": corpus_bleu(["."], ["."]).signature,  # of any two texts
     }
     if option == "--rates":
         return study.card(**told, lr=list(LEARNING_RATES), seeds=[RATES_SEED])
+    if option == "--dropout":
+        told |= {"validations": LOOKS, "known_pairs": KNOWN}
+        return study.card(**told, dropout_lr=list(DROPOUT_LRS), seeds=list(SEEDS))
     if not option:
         return study.card(**told, lr=BUDGET.lr, dropout_lr=DROPOUT_LR, seeds=list(SEEDS))
     near = len(test) - len(far_from(train, test))
@@ -408,10 +415,8 @@ def make_card(study: Study, steps: int, option: str) -> dict[str, Any]:
         lr=list(LONG_RATES),
         penalty=PENALTY,
         penalty_lr=list(PENALTY_RATES),
-        dropout_lr=list(DROPOUT_LRS),
         seeds=list(SEEDS),
         maps_of=MAPPED,
-        known_pairs=KNOWN,
         test_sentences=f"{len(test)}; {len(test) - near} not one exchanged word away from training",
     )
 
@@ -423,6 +428,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--long", action="store_true", help="train longer, and look into that")
     which.add_argument("--rates", action="store_true", help="the table of rates alone")
+    which.add_argument("--dropout", action="store_true", help="drop weights, and train longer")
     options = parser.parse_args(arguments)
     if options.steps < 2:
         parser.error("--steps: expected 2 or more, for dropout has half of them")
@@ -434,6 +440,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     card = partial(make_card, study, options.steps)
     if options.long:
         found = {"long": {"card": card("--long"), **contest.long()}}
+    elif options.dropout:
+        found = {"long_dropout_card": card("--dropout"), "long_dropout": contest.long_dropout()}
     elif options.rates:
         found = {"rates_card": card("--rates"), "rates": contest.at_rates()}
     else:

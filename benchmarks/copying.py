@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from benchmarks.maps import yardsticks
 from benchmarks.study import Study, study_parser
 from seqattn.data import Batches, TextPair, Vocabularies, detokenize, encode_pairs, tokenize
 from seqattn.data.batches import make_batch
@@ -190,6 +191,12 @@ def judge(translator: Translator, pairs: Sequence[TextPair]) -> dict[str, Any]:
     }
 
 
+def rules(data: dict[str, list[TextPair]]) -> dict[str, float]:
+    """Give the error rates of links that look at no word: by lot, and a stretched diagonal."""
+    found = yardsticks(data["train"], data["test"])
+    return {name: found[name] for name in ("by lot", "diagonal")}
+
+
 def at_random(pairs: Sequence[TextPair]) -> float:
     """Say how often a source word that is drawn at random is the name that belongs at a place."""
     return mean(1 / len(tokenize(pair.source, "en")) for pair in pairs)
@@ -299,7 +306,7 @@ def main() -> None:
             "longest training": round(max(r["seconds"] for r in everyone)),
         }
     )
-    study.write({"card": card, "runs": runs, "rates": rates})
+    study.write({"card": card, "yardsticks": rules(data), "runs": runs, "rates": rates})
 
 
 if __name__ == "__main__":

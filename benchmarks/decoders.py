@@ -21,7 +21,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from benchmarks.location import LONGEST, PAIRS, judge, read
+from benchmarks.location import LONGEST, PAIRS, judge, read, yardsticks
 from benchmarks.study import Study, study_parser
 from seqattn.attention import BahdanauAttention
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs
@@ -151,7 +151,8 @@ def main() -> None:
         name = "-".join(map(str, cell))
         runs = [study.run(f"{name}-{seed}", train, data, cell, seed) for seed in range(SEEDS)]
         models.append({"cell": cell._asdict(), "runs": runs})
-    study.write({"card": study.card(**card_of(data)), "models": models})
+    rules = {split: yardsticks(data[split]) for split in ("valid", "test")}
+    study.write({"card": study.card(**card_of(data)), "yardsticks": rules, "models": models})
 
 
 def card_of(data: dict[str, list[TextPair]]) -> dict[str, object]:

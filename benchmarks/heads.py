@@ -36,6 +36,7 @@ COUNTS = (1, 4)  # heads of translators that are compared
 JUDGED = 350  # sentences that judge a translator without some heads
 ORDERS, STRIDE = 3, 4  # random orders in which heads are taken away, so many at a time
 LETTERS, LENGTH = 12, 12  # of the task with two neighbours
+HIDDEN = 128  # of the readout that is not linear
 BILL = {"d_model": 256, "length": 128, "batch": 4, "rounds": 7}
 KINDS = ("source", "target", "cross")
 
@@ -45,13 +46,21 @@ def letters(batch: int, generator: torch.Generator) -> Tensor:
     return torch.randint(LETTERS, (batch, LENGTH), generator=generator)
 
 
-def neighbours(heads: int, seed: int) -> dict:
-    """Train one attention to name the left and the right neighbour of every letter."""
+def neighbours(heads: int, seed: int, hidden: bool = False) -> dict:
+    """Train one attention to name the left and the right neighbour of every letter.
+
+    The readout is linear, or has one hidden layer. Under ``exchanged`` stands, for a single head,
+    how often each output names the letter of the *other* side once the weights on the two
+    neighbours have been exchanged.
+    """
     torch.manual_seed(seed)
     dice = torch.Generator().manual_seed(seed)
     size = 32
     embed, attention = torch.nn.Embedding(LETTERS, size), MultiHeadAttention(size, heads)
-    read = torch.nn.Linear(size, 2 * LETTERS)
+    read: torch.nn.Module = torch.nn.Linear(size, 2 * LETTERS)
+    if hidden:
+        wide = torch.nn.Linear(size, HIDDEN)
+        read = torch.nn.Sequential(wide, torch.nn.ReLU(), torch.nn.Linear(HIDDEN, 2 * LETTERS))
     where = sinusoidal_positions(LENGTH, size)
     modules = torch.nn.ModuleList([embed, attention, read])
     optimizer = torch.optim.Adam(modules.parameters(), lr=0.005)
@@ -69,10 +78,26 @@ def neighbours(heads: int, seed: int) -> dict:
     with torch.no_grad():
         line = letters(500, dice)
         context, weights = attention(embed(line) + where)
-        logits = read(context[:, 1:-1])
-        left, right = (part.argmax(-1) for part in logits.chunk(2, -1))
+
+        def named(context: Tensor) -> list[Tensor]:
+            return [part.argmax(-1) for part in read(context[:, 1:-1]).chunk(2, -1)]
+
+        left, right = named(context)
         patterns = pattern_scores(weights, torch.full((len(line),), LENGTH))
-    return {
+        other = {}
+        if heads == 1:
+            swapped, at = weights[:, 0].clone(), torch.arange(1, LENGTH - 1)
+            swapped[:, at, at - 1], swapped[:, at, at + 1] = (
+                weights[:, 0, at, at + 1],
+                weights[:, 0, at, at - 1],
+            )
+            values = attention.value(embed(line) + where)
+            of_left, of_right = named(attention.output(swapped @ values))
+            other["exchanged"] = {
+                "left": (of_left == line[:, 2:]).double().mean().item(),
+                "right": (of_right == line[:, :-2]).double().mean().item(),
+            }
+    return other | {
         "seconds": seconds,
         "weights": sum(p.numel() for p in attention.parameters()),
         "left": (left == line[:, :-2]).double().mean().item(),
@@ -315,6 +340,7 @@ def main() -> None:
         ]
         for heads in (1, 2, 4)
     }
+    hidden = [study.run(f"hidden-seed{seed}", neighbours, 1, seed, True) for seed in SEEDS]
     order = sorted(COUNTS, key=lambda heads: heads != HEADS)
     runs = {
         str(heads): [study.run(f"{heads}-seed{seed}", train, data, heads, seed) for seed in SEEDS]
@@ -337,6 +363,7 @@ def main() -> None:
         {
             "card": card,
             "neighbours": task,
+            "neighbours_hidden": hidden,
             "compared": compared,
             "yardsticks": {
                 name: rules[name] for name in ("diagonal", "by lot", "best of one a row")

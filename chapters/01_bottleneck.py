@@ -12,11 +12,11 @@
 # %% [markdown]
 # # The bottleneck
 #
-# A translator that has to press every sentence into one vector of fixed size does well on short sentences
+# A small translator that has to press every sentence into one vector of fixed size does well on short sentences
 # and loses its way on long ones. In this chapter you watch that happen, find out why, and see what
 # changes when the translator is allowed to look back.
 #
-# **You need** Python, PyTorch tensors, and a rough idea of what a recurrent network does. **It covers**
+# **You need** Python, PyTorch tensors, and a rough idea of what a recurrent network does. **This chapter covers**
 # the encoder–decoder and its probability, the fixed context, how much a vector can hold, how far
 # gradients reach, and the measurement that led to attention.
 
@@ -501,7 +501,8 @@ for name, start in starts.items():
 #
 # From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$
 # (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the weight
-# is large, the gradient arrives undiminished, however the gates started. Measure one part at a time:
+# is large, the gradient arrives at the *state* undiminished, whatever lies between. (How much of it a state
+# passes on to its own word still hangs on the gates.) Measure one part at a time:
 # first the *sum* alone, with equal weights $\alpha_{ti} = 1/T_s$. That is still a fixed vector, the mean
 # of all states.
 
@@ -653,7 +654,10 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 # | no weights to look at | $c$ does not say which word a number came from | nothing to inspect, and no way to copy a name from its place | weights, which point at positions |
 
 # %% [markdown]
-# ## Fixes that do not fix
+# ## Fixes that leave the vector, or the path
+#
+# {cite:t}`sutskever2014` used the first two together and translated long sentences well. Here is what each
+# of them changes, and what it leaves as it is. (For this chapter no larger fixed vector was trained.)
 #
 # - **A larger vector** pushes the curve of the superposition experiment to the right. It does not shorten
 #   the path of the gradient. With PyTorch's start, four times the units make no visible difference for the first of thirty words. With this book's start they help, by a factor of about three (the cell below); we did not test why. Raising the update gate's bias by 2 brought four orders of
@@ -702,7 +706,7 @@ for name in ("PyTorch's default", "as in this book"):
 # - Counting bits does not forbid that: a vector *can* hold sentences of the length at which real systems
 #   fail. A simple code for them degrades smoothly.
 # - How far a gradient reaches back through an untrained GRU depends on how its gates start. If the word that counts most counts 1, the first of thirty counts about a millionth with PyTorch's start, a few hundredths with a bias of 2, and nearly 1
-#   with a bias of 8.
+#   with a bias of 8 (but there every word enters with about 0.0003).
 # - Any fixed vector is the same for every target step.
 # - A weighted sum of all states puts every state one step away, at the price of keeping $T_s\,d$
 #   numbers and computing $T_s\,T_t$ scores.

@@ -16,7 +16,7 @@
 # you soften that rule until every query gets an answer, every answer is a mixture, and a network
 # can learn what to ask for.
 #
-# **You need** PyTorch tensors, the exponential function, and what a gradient is. **It covers** queries,
+# **You need** PyTorch tensors, the exponential function, and what a gradient is. **This chapter covers** queries,
 # keys and values; softmax, its Jacobian and its numerics; temperature; masks, and six ways to get them
 # wrong; entropy; hard against soft. Sections marked *optional* are needed nowhere else in this book.
 

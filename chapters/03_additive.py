@@ -622,7 +622,7 @@ for pair in FIVE:
 # they have nothing in common; the last chapters of this book write it in per cent. (The full definition
 # distinguishes sure links from possible ones; a grammar is always sure.)
 #
-# Three yardsticks need no model. The first draws a source word by lot for each target word. The second is
+# Three rules need no model. The first draws a source word by lot for each target word. The second is
 # the *diagonal*: word 1 goes with word 1, word 2 with word 2, and so on. The third is the lowest rate
 # that one link for each target word can reach, given that some words have two gold links.
 
@@ -761,7 +761,7 @@ plt.show()
 # penalty. The trainings without it, in a table below, end under the diagonal as well: there, alignment is
 # learned because it helps to translate.
 #
-# **If your curve stays flat** at the line *by lot*, look at one map. If its rows are equal, whatever the
+# **If your curve stays flat** at the height of the line *by lot*, look at one map. If its rows are equal, whatever the
 # word, the attention has not left the linear regime: train for longer or take larger steps. If the rows
 # differ and none is right, suspect first that the links are off by one (a column for the first word, a row for
 # `<bos>`) or that a mask is inverted.
@@ -997,7 +997,7 @@ for name, found in runs.items():
 #
 # So far one grammar wrote every sentence. Now take sentences that people wrote: German captions of
 # photographs from Multi30k {cite:p}`elliott2016`. The translator below has the decoder and the score of
-# this chapter. It is larger, and reads and writes pieces of words; ▁ is the space before a word. The card
+# this chapter. It is larger, and reads and writes *pieces* of words: frequent words are one piece, rare ones are put together from several ([chapter 18](18_build.ipynb) learns which). ▁ is the space before a word. The card
 # says how it was trained and by which rule the five captions were chosen, before anybody saw their
 # translations. They are quoted here; the corpus itself is not part of this book.
 #
@@ -1187,7 +1187,7 @@ for scale in (0.1, 1, 10, 100):
 #   probe tells which order a program follows.
 # - Keys are projected once for each sentence.
 # - The bend of the tanh lets the query matter.
-# - Alignment emerges from training on translation alone. A penalty can ask that each word be looked at;
+# - In this training alignment emerged from translation alone. (The short trainings of [chapter 6](06_decoder.ipynb) show that it need not.) A penalty can ask that each word be looked at;
 #   here the error rate fell, by a rule that passes over words that look at `<eos>`, and in the translations no difference was seen.
 #
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked

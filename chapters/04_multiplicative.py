@@ -19,7 +19,7 @@
 # *asymmetry*. Last comes a score that never looks at the keys, and a test that shows what it cannot do.
 #
 # **You need** [soft addressing](02_soft_addressing.ipynb) and [the additive
-# score](03_additive.ipynb). **It covers** the dot, general, concat and location scores; the geometry of
+# score](03_additive.ipynb). **This chapter covers** the dot, general, concat and location scores; the geometry of
 # a product; the two parts of a matrix; and the order of multiplication.
 
 # %% tags=["install", "hide-cell"]
@@ -495,7 +495,7 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 #
 # The **links** tell another story. The error rate of location is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
-# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on longer sentences as well. But the additive score compares too, and on the short sentences one of its three seeds has worse links than every location seed. Its other two have better ones. So neither BLEU nor links say who compares.
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on longer sentences as well. (There neither location nor additive reaches the diagonal.) But the additive score compares too, and on the short sentences one of its three seeds has worse links than every location seed. Its other two have better ones. So neither BLEU nor links say who compares.
 #
 # </details>
 
@@ -577,7 +577,7 @@ plt.show()
 # **Slicing to fit.** The dot score needs states of one size. A bidirectional encoder has larger ones. `keys[..., :d]` runs and throws away the backward half. Use the general score.
 #
 # **A name that means something else.** Some programs compare the score's name with two or three strings,
-# and take the last score for anything else. Then a slip of the pen makes another model. The package
+# and take the last score for anything else. Then a typing error builds another model. The package
 # refuses it.
 #
 # **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with the lengths of its vectors. If their numbers are independent, of mean 0 and variance 1, those lengths grow with $d$, and the variance of the product is $d$. (For vectors of length 1 it is not.) For

@@ -18,7 +18,7 @@
 # that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all scores of
 # this part stand in one table.
 #
-# **You need** [multiplicative scores](04_multiplicative.ipynb). **It covers** the scaled dot score and its
+# **You need** [multiplicative scores](04_multiplicative.ipynb). **This chapter covers** the scaled dot score and its
 # limits; attention in matrix form; the reduced-rank score; what each mechanism costs, counted; and the
 # scores compared at one budget.
 
@@ -229,14 +229,17 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# For states that were normed and projected (each brought to mean 0 and variance 1, then multiplied by a fresh random
-# matrix), as the queries and keys of many Transformers are, dividing brings the
-# spread near 1 at every size. For raw states of a fresh GRU the products are *below* 1 before anything is
+# For states that were normed and projected (each brought to mean 0 and variance 1, then multiplied by a random
+# matrix whose entries have the variance $1/d$, Xavier's start), dividing brings the spread near 1 at every
+# size. The queries and keys of many Transformers are made in this way, but not all from this start. PyTorch's default
+# for `nn.Linear` has a variance of $1/(3d)$: the divided spread is near a third. Entries with a standard deviation of
+# 0.02, as in the code of BERT and GPT-2, give $0.0004\,d$, which grows with the size. For raw states of a fresh GRU the products are *below* 1 before anything is
 # divided, and from $d = 16$ on they shrink: PyTorch draws the weights of a larger GRU from a smaller range.
 # Divided, they give weights that are nearly equal, the more so the larger $d$ is.
 #
 # </details>
-#
+
+# %% [markdown]
 # So the rule "divide by $\sqrt d$" is a statement about vectors with components of variance 1. Before
 # you use it, measure the spread of your scores; it takes one line of code. A GRU's state has another
 # property worth knowing. Its components lie between $-1$ and $1$, so $|s^\top h|$ is at most $d$, and
@@ -418,15 +421,15 @@ plt.show()
 #
 # $$
 # \begin{aligned}
-# W_k &= \sum_{j=1}^{k} \sigma_j\, a_j b_j^\top \\
-# \lVert W - W_k \rVert_F &= \sqrt{\textstyle\sum_{j>k} \sigma_j^2} \\
+# W^{(k)} &= \sum_{j=1}^{k} \sigma_j\, a_j b_j^\top \\
+# \lVert W - W^{(k)} \rVert_F &= \sqrt{\textstyle\sum_{j>k} \sigma_j^2} \\
 # &= \min_{\mathrm{rank}\,M \le k} \lVert W - M \rVert_F
 # \end{aligned}
 # $$ (eq-eckart-young)
 #
-# Here $\lVert\cdot\rVert_F$ is the root of the sum of all squared entries. So $W_k$ is the *nearest* matrix
+# Here $\lVert\cdot\rVert_F$ is the root of the sum of all squared entries. So $W^{(k)}$ is the *nearest* matrix
 # of rank $k$ {cite:p}`eckart1936`. Is it also the one that scores best? Try three: the twelve words, where
-# a full matrix learns to answer and is cut down; the book's example; and real maps.
+# a full $W = U^\top V$ with square factors learns to answer and is cut down; the book's example; and real maps.
 #
 # The maps are those of five German captions ([chapter 3](03_additive.ipynb)). A score of rank $k$
 # gives a table of scores, a row for each query, whose rank is $k$ at most. So take the logarithms of a map's
@@ -758,7 +761,7 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 # - **Rank 8**, with a quarter of the weights of the general score: no difference seen in BLEU. Its links are
 #   worse. Trained with rank 8 or cut down to it: no difference seen in BLEU either.
 # - **Location** has the highest BLEU (on validation it overlaps with dot), and its links are worse than those of the dot and the general score.
-# - **All of them** are far above the fixed vector, and their links beat the diagonal. Any two scores differ
+# - **All of them** are far above the fixed vector, and on these sentences their links beat the diagonal. Any two scores differ
 #   in BLEU by less than half of what lies between them and the fixed vector.
 #
 # </details>
@@ -771,18 +774,16 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 
 
 # %% tags=["hide-input", "nbval-ignore-output"]
-def mean(score, when, what):
+def sizes(score, when, what):
     found = [run[when][what] for run in stored["runs"][score]]
-    return sum(found) / len(found)
+    return f"{min(found):.2f} to {max(found):.2f}"
 
 
 rows = []
 for score in ("dot", "scaled dot"):
     for when in ("before", "after"):
-        sizes = [
-            f"{mean(score, when, what):.2g}" for what in ("query", "keys", "scores")
-        ]
-        rows.append([score, when, *sizes])
+        found = (sizes(score, when, what) for what in ("query", "keys", "scores"))
+        rows.append([score, when, *found])
 heads = (
     "score",
     "training",
@@ -790,7 +791,8 @@ heads = (
     "component of h",
     "spread of the scores",
 )
-display(ResultTable(heads, rows, "Root mean squares, means of three seeds"))
+title, note = "Root mean squares", "lowest to highest of three seeds"
+display(ResultTable(heads, rows, title, note))
 
 scores = ("dot", "scaled dot", "general")
 rows = [
@@ -804,11 +806,11 @@ experiment_card(stored["card"])
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At the start the states are small, about {{ f"{mean('dot', 'before', 'keys'):.2f}" }} for each number; there
+# At the start the states are small, about {{ sizes("dot", "before", "keys") }} for each number; there
 # is nothing to rein in. Both models make their states larger. But the numbers in a GRU's state cannot be larger than 1, and
-# they come close: {{ f"{mean('scaled dot', 'after', 'keys'):.2f}" }} in the encoder of the scaled model. The
-# spread of its scores ends at {{ f"{mean('scaled dot', 'after', 'scores'):.1f}" }}, that of the plain score
-# at {{ f"{mean('dot', 'after', 'scores'):.1f}" }}. For pointing at one word of nine, the scaled score stays
+# they come close: {{ sizes("scaled dot", "after", "keys") }} in the encoder of the scaled model. The
+# spread of its scores ends at {{ sizes("scaled dot", "after", "scores") }}, that of the plain score
+# at {{ sizes("dot", "after", "scores") }}. For pointing at one word of nine, the scaled score stays
 # soft. This agrees with the bound on the states, but the bound alone does not explain it. A Transformer has matrices $W_Q$ and $W_K$
 # before the product, and they have no such limit.
 #
@@ -894,9 +896,9 @@ assert torch.equal(one, other)  # another sentence, the same scores
 # %% [markdown]
 # <details><summary>Which score should I use?</summary>
 #
-# Read the table above with its limits. For recurrent states of equal size begin with the plain dot product:
-# it has no weights, and a higher BLEU than any other score here that compares a query with keys. (In links and perplexity no
-# difference from general is seen.) If the sizes differ, take general, or a reduced rank. If queries and keys come out of matrices and norms, divide by the root. Give each its own
+# Read the table above with its limits. For recurrent states of equal size begin with the plain dot product, and measure:
+# it has no weights, and in this one grammar a higher BLEU than any other score here that compares a query with keys. (In links and perplexity no
+# difference from general is seen.) If the sizes differ, take general, or a reduced rank. If queries and keys come out of norms and matrices, divide by the root, and look at the spread. Give each its own
 # learning rate, or you compare rates.
 #
 # </details>
@@ -926,7 +928,7 @@ assert torch.equal(one, other)  # another sentence, the same scores
 # - In a small task of recall, the factor decided which learning rates work. In a GRU translator, whose
 #   states are bounded, dividing left the weights soft.
 # - A score of rank $k$ takes $k(d_s + d_h)$ numbers, and is the score of one attention head. Trained at rank 2
-#   it sent each of twelve words to the next; full matrices, trained and then cut down to rank 2, did not.
+#   it sent each of twelve words to the next; full matrices, trained as products of two and then cut down to rank 2, did not.
 #   A translator's matrix, cut down from rank 64 to 8, lost {{ f"{min(lost):.1f}" }} to {{ f"{max(lost):.1f}" }} BLEU.
 # - Projecting keys anew at each step costs most of the multiplications. Remember the projected keys.
 #

@@ -18,7 +18,7 @@
 # hand, ask what a wider search is worth, and decide whether a wrong translation is the fault of the
 # search or of the model. Then you make a trained model write a wrong word, and measure what that costs.
 #
-# **You need** [additive attention](03_additive.ipynb), for the model and its training loop. **It covers**
+# **You need** [additive attention](03_additive.ipynb), for the model and its training loop. **This chapter covers**
 # greedy search, beam search and its penalties, sampling; cross-entropy, smoothed labels, clipping;
 # teacher forcing, exposure bias and scheduled sampling.
 
@@ -111,7 +111,7 @@ BeamTree()
 # A source word whose weights sum to 1 or more adds nothing. Any other word adds something negative, and the
 # less it was looked at, the more it costs.
 #
-# Nobody can try all sentences: with $V$ words there are $V^n$ of length $n$. The beam is a compromise.
+# Nobody can try all sentences: with $\lvert V\rvert$ words there are $\lvert V\rvert^n$ of length $n$. The beam is a compromise.
 # Neither penalty makes the search *better*. Each changes what the search looks for.
 #
 # ## A beam in a few lines
@@ -204,7 +204,7 @@ BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
 #
 # Let $y^*$ be the reference, and let $\hat y \ne y^*$ be what the search returned. Compare their
 # probabilities. In a *search error* the search missed something likelier. In a *model error* the model
-# itself prefers the wrong sentence:
+# prefers a wrong sentence to the right one. A sentence may suffer from both; the comparison convicts one:
 #
 # $$
 # \begin{aligned}
@@ -215,7 +215,7 @@ BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
 #
 # `force` makes the model write the reference, and so gives $p(y^* \mid x)$. The test knows only this one
 # reference, which limits it: it counts a synonym as an error, and it does not notice that the search missed a likelier
-# sentence other than the reference.
+# sentence other than the reference. It can convict the search, never acquit it.
 
 # %%
 wanted = TextPair(english, "je ne réponds jamais à un ingénieur")
@@ -249,7 +249,7 @@ for split in ("short", "long"):
             [split, width, alpha, *numbers, one["search errors"], one["model errors"]]
         )
 heads = ["set", "width", "α", "BLEU", "mean log p", "length"]
-heads += ["search errors", "model errors"]
+heads += ["search errors seen", "model errors"]
 display(ResultTable(heads, rows, "Beams and penalties"))
 for split in ("short", "long"):
     for pair, by in searched[split]["differences"].items():
@@ -309,12 +309,12 @@ for options in ways:
 # ### Smoothed labels
 #
 # With one right word, the loss is never content: a probability of 0.99 should become 0.999. *Label
-# smoothing* asks for less. It spreads a share $\varepsilon$ of the probability evenly over all $V$ words:
+# smoothing* asks for less. It spreads a share $\varepsilon$ of the probability evenly over all $\lvert V\rvert$ words:
 #
 # $$
 # \begin{aligned}
 # L_\varepsilon &= -\frac{1}{N} \sum_{\text{sentences}} \sum_t \Big[(1 - \varepsilon) \log p_t(y_t) \\
-# &\qquad\qquad + \frac{\varepsilon}{V} \sum_{k} \log p_t(k)\Big]
+# &\qquad\qquad + \frac{\varepsilon}{\lvert V\rvert} \sum_{k} \log p_t(k)\Big]
 # \end{aligned}
 # $$ (eq-label-smoothing)
 #
@@ -343,7 +343,7 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # ### Clipping
 #
 # One odd batch can bring a gradient many times the usual length. In plain gradient descent the step is as
-# many times too long, and can undo an epoch. (AdamW, which all trainings here use, divides by the usual size, so
+# many times too long, and can undo an epoch. (AdamW {cite:p}`loshchilov2019`, which all trainings of this chapter use, divides by the usual size, so
 # its steps stay in bounds.) *Clipping by global norm* takes all gradients $g$ of the model as one vector. A
 # vector above length $c$ is shortened to $c$:
 #
@@ -663,7 +663,7 @@ plt.show()
 # - A beam keeps the likeliest beginnings. It can find a likelier sentence than greedy search, but unless it
 #   holds everything there is no guarantee: a wider one may even find a less likely sentence.
 # - The length and coverage penalties change what the search looks for, not how well it searches.
-# - `force` tells a search error from a model error.
+# - `force` shows a model error; it shows a search error only where the reference itself was missed.
 # - Loss: sum over real words, divide once. Smoothed labels have a floor. Clipping keeps the direction.
 # - Exposure bias can be measured: what does one wrong word cost? Measure it in your model before you
 #   cure it.

@@ -17,7 +17,7 @@
 # about such sentences, and both sides still quote them. In this chapter you run the argument instead of
 # quoting it: shuffle weights, flatten them, erase them and forge them, and see when the answer cares.
 #
-# **You need** [maps](08_reading_maps.ipynb) and gradients. **It covers** interventions on weights; what a
+# **You need** [maps](08_reading_maps.ipynb) and gradients. **This chapter covers** interventions on weights; what a
 # linear readout makes of them; occlusion and gradients; agreement of rankings; forged weights; models
 # trained to look elsewhere; and what each of these tests can show, and what it cannot.
 
@@ -537,7 +537,8 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # <details><summary>What the output shows</summary>
 #
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
-#   at most 0.69. In two of the three comparisons the map is a different one, so it is no finding about the task. Over words
+#   at most 0.69. In two of the three comparisons the map is a different one, so where the weights lie is a fact about one training, not
+#   the task. Over words
 #   another seed gives nearly the same weights.
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap the first
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep their answers and their weights. Pushed by
@@ -622,6 +623,11 @@ experiment_card(stored["card"])
 # *why this answer*, change something and look again.
 
 # %% [markdown]
+# **In deep models** each state has mixed others. *Attention rollout* multiplies the maps of all layers, and *attention
+# flow* asks how much can flow through them {cite:p}`abnar2020`. Both still read weights. Other work intervenes, as here, on the states inside:
+# *activation patching* puts one run's state into another, and watches the answer
+# {cite:p}`vig2020,meng2022`.
+#
 # ## Where it breaks
 #
 # - **Erasing without renormalising.** The context shrinks as well, and you test two changes at once.

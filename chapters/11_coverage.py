@@ -18,7 +18,7 @@
 # vocabulary holds.
 #
 # **You need** the additive score from [chapter 3](03_additive.ipynb), and beam search from
-# [chapter 7](07_training.ipynb) for one measurement. **It covers** coverage in the score and in the loss,
+# [chapter 7](07_training.ipynb) for one measurement. **This chapter covers** coverage in the score and in the loss,
 # what they cure and what they leave as it is, the pointer-generator, and its limits.
 
 # %% tags=["install", "hide-cell"]
@@ -42,7 +42,14 @@ from torch.nn import functional as F
 from seqattn import CoverageAttention, coverage_loss
 from seqattn.data import FIVE, TINY, measured
 from seqattn.models import extend_vocabulary, mix_copy
-from seqattn.plots import GREY, WEIGHTS, ResultTable, plot_attention, use_style
+from seqattn.plots import (
+    GREY,
+    WEIGHTS,
+    ResultTable,
+    experiment_card,
+    plot_attention,
+    use_style,
+)
 from seqattn.translator import Translator
 from seqattn.widgets import CopyMixture, CoverageSteps
 
@@ -372,6 +379,7 @@ ax.axhline(1, color=GREY, linestyle=":")
 ax.set_xticks(range(len(read)), read, rotation=45)
 ax.set_ylabel("total weight")
 plt.show()
+experiment_card(card, "The card of the sorters and the search")
 
 # %% [markdown]
 # ## A name that nobody has met
@@ -495,12 +503,11 @@ for name, (models, way) in ways.items():
 rows.append(
     ["a source word at random", f"{copied['card']['source word at random']:.2f}", ""]
 )
-ResultTable(
-    ("", "names in their place", "sentences right, but for de and d'"),
-    rows,
-    "Names that no model has met",
-    f"lowest to highest of {copied['card']['seeds']} seeds, {copied['card']['tested on']} sentences",
-)
+yard = copied["yardsticks"]
+title = "Names that no model has met"
+note = f"lowest to highest of {copied['card']['seeds']} seeds, {copied['card']['tested on']} sentences"
+heads = ("", "names in their place", "sentences right, but for de and d'")
+ResultTable(heads, rows, title, note)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -517,8 +524,9 @@ ResultTable(
 # - **It copies what it cannot read.** French has *d'ada* but *de bo*. Half of the names begin with a
 #   vowel, and the pointer-generator takes the right form in {{ low_high(guessed) }} of the places:
 #   guesswork. All that its encoder read was `<unk>`.
-# - **Nor is its map an alignment.** The error rate of its links is {{ low_high(errors(copying)) }},
-#   without copying {{ low_high(errors(plain)) }}. The rows that were taught lie on names; in the
+# - **Nor is its map an alignment.** The error rate of its links is {{ low_high(errors(copying)) }}: lower than that of links by lot,
+#   {{ f"{yard['by lot']:.2f}" }}, and higher than that of a diagonal stretched to both lengths, {{ f"{yard['diagonal']:.2f}" }}. Without copying it is
+#   {{ low_high(errors(plain)) }}, lower than both. The rows that were taught lie on names; in the
 #   sentence below most others lie there as well.
 #
 # </details>
@@ -541,6 +549,7 @@ plot_attention(
     cbar=False,
 )
 plt.show()
+experiment_card(copied["card"])
 
 # %% [markdown]
 # The bars show the copied share, large at the two names alone. Read as an alignment, most other rows lie on a name as well. (The encoder's state at a name has read its neighbours, so another word can be fetched there.)
@@ -608,8 +617,9 @@ torch.testing.assert_close(padded, loss)
 # %% [markdown]
 # <details><summary>Subwords can spell any name. Is copying out of date?</summary>
 #
-# As a module, nearly: a model of pieces spells *ada* piece by piece, and its attention heads learn to
-# copy. The idea lives on where a long string must come out exactly: numbers, code, identifiers. There a
+# As a module, nearly: a model of pieces spells *ada* piece by piece, and attention heads learn to
+# copy. In language models, *induction heads* {cite:p}`olsson2022` look for an earlier place where the present piece stood, and copy what came
+# after it. The idea lives on where a long string must come out exactly: numbers, code, identifiers. There a
 # distribution over *places* needs one step, and a distribution over pieces has many in which it can go
 # wrong.
 #

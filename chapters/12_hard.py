@@ -18,7 +18,7 @@
 # penalties sharpen them or spread them out, and dropout tears holes in them.
 #
 # **You need** the softmax, its Jacobian, and the context as an expectation, from [soft
-# addressing](02_soft_addressing.ipynb). **It covers** hard attention, the score-function gradient and its
+# addressing](02_soft_addressing.ipynb). **This chapter covers** hard attention, the score-function gradient and its
 # baseline, straight-through, penalties on weights, and attention dropout.
 
 # %% tags=["install", "hide-cell"]
@@ -41,7 +41,15 @@ from torch.nn import functional as F
 from seqattn import HardAttention, ScaledDotScore, score_function_loss
 from seqattn.data import FIVE, TINY, measured
 from seqattn.dropout import dropout
-from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, plot_attention, use_style
+from seqattn.plots import (
+    BLUE,
+    GREY,
+    ORANGE,
+    ResultTable,
+    experiment_card,
+    plot_attention,
+    use_style,
+)
 from seqattn.training.regularizers import entropy_penalty, sparsity_penalty
 from seqattn.widgets import PenaltyPath, TwoClouds
 
@@ -97,7 +105,7 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 # ## From a mixture to a choice
 #
 # Soft attention passes on the mean of the states. **Hard attention** {cite:p}`xu2015` fetches a single one,
-# $c_t = v_I$ with $I \sim \alpha_t$ ({eq}`eq-hard-attention`). A small change of the scores leaves the drawn word as it is,
+# $c_t = v_I$ with $I \sim \alpha_t$. A small change of the scores leaves the drawn word as it is,
 # so no gradient comes back through the choice. The probability of the right word is then a
 # mean over the choices. The logarithm is concave, so by Jensen's inequality the logarithm of a mean is at least the mean of the
 # logarithms:
@@ -153,7 +161,7 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 # The best baseline is *not* the mean reward: it weights $r_i$ by $\alpha_i n_i$ instead of $\alpha_i$. In
 # practice one takes a running mean of earlier rewards, or the mean over *other* draws for the same input.
 # **A pitfall:** if you subtract this draw's own reward, or let $b$ depend on the choice in any other way,
-# the estimate is biased.
+# the estimate is in general biased.
 
 # %% [markdown]
 # ### Unbiased, and how noisy
@@ -379,12 +387,12 @@ PenaltyPath()
 #
 # $$ L_{\mathrm{total}} = L + \lambda R $$ (eq-regularised-loss)
 #
-# Training makes $R$ *small* if $\lambda > 0$. So a positive $\lambda$ on the entropy $H$ **sharpens**; to
-# keep a row spread out, choose a negative one. With the softmax's Jacobian from chapter 2:
+# Training makes $R$ *small* if $\lambda > 0$. So a positive $\lambda$ on the entropy **sharpens**; to
+# keep a row spread out, choose a negative one. For one row, with the entropy $\mathcal{H}$ and the softmax's Jacobian from chapter 2:
 #
 # $$
 # \begin{aligned}
-# \frac{\partial H}{\partial e_i} &= -\alpha_i (\log \alpha_i + H) \\
+# \frac{\partial \mathcal{H}}{\partial e_i} &= -\alpha_i (\log \alpha_i + \mathcal{H}) \\
 # \frac{\partial}{\partial e_i} \Big(1 - \sum_j \alpha_j^2\Big) &= -2 \alpha_i \Big(\alpha_i - \sum_j \alpha_j^2\Big) \\
 # \frac{\partial}{\partial e_i} \sum_j |\alpha_j| &= \frac{\partial}{\partial e_i} 1 = 0
 # \end{aligned}
@@ -395,8 +403,8 @@ PenaltyPath()
 # 1, so its slope is zero everywhere. At a uniform row, where nothing says which way to go, the other two
 # slopes vanish as well. They also vanish at a corner, where one weight is 1.
 #
-# By hand, for our row: $H = 0.892$, and its slope for *sat* is $-0.5224\,(\ln 0.5224 + 0.8924) = -0.127$. For
-# *cat* the slope is $0.003$, because $\ln 0.407$ is almost $-H$.
+# By hand, for our row: $\mathcal{H} = 0.892$, and its slope for *sat* is $-0.5224\,(\ln 0.5224 + 0.8924) = -0.127$. For
+# *cat* the slope is $0.003$, because $\ln 0.407$ is almost $-\mathcal{H}$.
 
 # %%
 H_row, log_3 = -(a * a.log()).sum(), torch.log(torch.tensor(3.0))
@@ -418,6 +426,20 @@ for name_of, R, expected in (
 # A third kind of penalty looks at columns. {eq}`eq-look-at-each-word` of chapter 3 asks that each source
 # word get a total weight of about one, which is called *doubly stochastic* attention. It says nothing about
 # any single row.
+
+# %% [markdown]
+# ### Two other answers
+#
+# **Exact zeros**, which L1 on a softmax cannot bring, come from another function in the softmax's place. *Sparsemax*
+# {cite:p}`martins2016` takes, of all rows of weights, the one with the smallest Euclidean distance from the scores. For our
+# scores $(1, 1.25, -0.75)$ it is $(0.375, 0.625, 0)$: *mat* gets nothing. It has a gradient almost everywhere; a
+# word whose weight is 0 gets none from it. *Entmax* {cite:p}`peters2019` is a family with softmax and sparsemax in it.
+#
+# **A softened die.** Add to each $\log \alpha_i$ a random number of its own, drawn from the Gumbel distribution: the place of the
+# largest sum is an exact draw from $\alpha$. *Gumbel-softmax* {cite:p}`jang2017`, also called the *Concrete* distribution
+# {cite:p}`maddison2017`, takes instead the softmax of these sums, each divided by a temperature $\tau$. Backpropagation goes
+# through it. The row is an exact choice only in the limit $\tau \to 0$. At any $\tau$ above that the gradient is biased for a model that
+# chooses; often it is far less noisy than the score function's, but it grows noisier as $\tau$ falls. Neither answer is measured here.
 
 # %% [markdown]
 # ## Tearing holes: attention dropout
@@ -490,7 +512,7 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **λ > 0 on the entropy** sharpened each row to one word, and ruined the model. In each seed BLEU is
+# - **λ > 0 on the entropy**, at this λ and used from the first update on, sharpened each row to one word, and ruined the model. In each seed BLEU is
 #   below, and the nats on test pairs are above, those of every plain seed. *Columns* says how: all rows
 #   look at the same few words. It does not say why.
 # - **λ < 0** spread the rows. BLEU overlaps with that of the plain training: no difference seen. AER is
@@ -517,6 +539,7 @@ for i, pair in enumerate(FIVE):
     print(pair.source)
     for added in ("plain", "entropy −", "dropout 0.3"):
         print(f"    {added:12s} {runs[added][0]['five'][i]}")
+experiment_card(stored["card"])
 
 # %% [markdown]
 # ## On a real sentence
@@ -597,4 +620,6 @@ plt.show()
 #
 # - Hard attention for captions, the bound, the estimate: {cite:t}`xu2015`, section 4.1. The score-function
 #   gradient and its baseline: {cite:t}`williams1992`. Straight-through: {cite:t}`bengio2013`.
+# - Sparse rows: {cite:t}`martins2016`, section 2; {cite:t}`peters2019`. Softened dice: {cite:t}`jang2017`,
+#   {cite:t}`maddison2017`.
 # - Columns that sum to one: {cite:t}`xu2015`, section 4.2.1. Dropout: {cite:t}`srivastava2014`.

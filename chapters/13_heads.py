@@ -14,11 +14,11 @@
 # # Several heads
 #
 # One row of weights gives one average, and an average does not keep its parts apart. Here you give
-# attention several rows for the same number of weights and multiplications. You see what one head and a linear readout miss, find out
+# attention several rows for the same number of parameters and multiplications. You see what one head and a linear readout miss, find out
 # what the heads of a trained translator look at, and take heads away to see which of them matter.
 #
 # **You need** queries, keys and values from [soft addressing](02_soft_addressing.ipynb) and the scaled and
-# the low-rank score from [chapter 5](05_scaled.ipynb). **It covers** multi-head attention by hand, as a
+# the low-rank score from [chapter 5](05_scaled.ipynb). **This chapter covers** multi-head attention by hand, as a
 # formula and in ten lines; splitting and merging; what it costs; heads found with a score; and a model
 # without some of its heads.
 
@@ -30,10 +30,10 @@ INSTALL
 #
 # Here is a line of twelve letters, drawn at random: `b k a c a f …`. At each place but the two ends a network must name two
 # letters: the one to the *left* and the one to the *right*. It has one attention layer, which knows each
-# letter and its position, and a linear readout behind it. Guessing is right once in twelve times.
+# letter and its position (a vector of waves, added to the letter's, which [chapter 15](15_positions.ipynb) derives), and a linear readout behind it. Guessing is right once in twelve times.
 #
 # We train it three times with one **head**, that is, with one row of weights for each place. Then we train
-# it with two heads, each of half the size, and with four. The number of trained weights in the attention
+# it with two heads, each of half the size, and with four. The number of parameters of the attention
 # stays the same.
 #
 # ```{predict} one-head-two-places
@@ -110,17 +110,18 @@ once = name_both_neighbours(1)
 print(
     f"here and now, one head, linear readout: left {once[0]:.2f}, right {once[1]:.2f}"
 )
-deep = [name_both_neighbours(1, seed, hidden_layer) for seed in (1, 2, 3)]
-for n, (left, right) in enumerate(deep, 1):
-    print(f"  with a hidden layer, seed {n}: left {left:.2f}, right {right:.2f}")
-task, rows = stored["neighbours"], []
-for heads, runs in task.items():
+task, deep, rows = stored["neighbours"], stored["neighbours_hidden"], []
+for heads, runs in [*task.items(), ("1, hidden layer", deep)]:
     for seed, run in enumerate(runs, 1):
         looks = [f"{a:.2f} / {b:.2f}" for a, b in zip(run["previous"], run["next"])]
         rates = [f"{run[side]:.2f}" for side in ("left", "right")]
         rows.append([heads, str(seed), *rates, "; ".join(looks), run["weights"]])
-columns = "heads", "seed", "left", "right", "weight on left / right, by head", "weights"
-ResultTable(columns, rows, "Share of neighbours named right, linear readout")
+columns = "heads", "seed", "left", "right", "weight on left / right, by head"
+note = "Linear readout, but for the last three rows."
+title = "Share of neighbours named right"
+display(ResultTable((*columns, "parameters"), rows, title, note))
+louder = [max(("left", "right"), key=run.get) for run in task["1"]]
+other_side = [run["exchanged"][side] for run, side in zip(task["1"], louder)]
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -130,11 +131,11 @@ ResultTable(columns, rows, "Share of neighbours named right, linear readout")
 # places, where guessing gives 0.08. The head does look at both places. But it returns *one* sum. The
 # head looks a little more at one of the two letters, so that letter is louder in the sum, and the *linear* readout finds
 # only the louder letter. It cannot tell which letter came from which side: exchange the two weights after training, and the
-# output for the well-named side mostly names the letter of the other side.
+# output for the well-named side names the letter of the *other* side, in {{ low_high(other_side) }} of all places.
 #
 # The sum holds the other letter, too. Give the same single head a readout with one hidden layer, and in
-# three seeds it names the left neighbour in {{ low_high([run[0] for run in deep]) }} and the right one in
-# {{ low_high([run[1] for run in deep]) }} of all places. With two heads each takes a side, and in three
+# three seeds it names the left neighbour in {{ low_high([run["left"] for run in deep]) }} and the right one in
+# {{ low_high([run["right"] for run in deep]) }} of all places. With two heads each takes a side, and in three
 # seeds a linear readout makes hardly a mistake.
 #
 # </details>
@@ -282,7 +283,7 @@ for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
 #
 # ## The bill
 #
-# All heads together have as many weights as one: four matrices, each with a bias of size $d$.
+# All heads together have as many parameters as one: four matrices, each with a bias of size $d$.
 #
 # $$ 4d^2 + 4d \quad\text{for every } H $$ (eq-heads-parameters)
 #
@@ -305,13 +306,13 @@ for heads in (1, 2, 4, 8, 16):
     size = sum(p.numel() for p in attention.parameters())
     spread = [low_high(ms, ".1f") for ms in timed]
     bill_rows.append([str(heads), size, counted.get_total_flops() // 2, *spread])
-columns = "heads", "weights", "multiplications", "ms, with weights", "ms, fused"
+columns = "heads", "parameters", "multiplications", "ms, with weights", "ms, fused"
 ResultTable(
     columns, bill_rows, "The price of heads (processor milliseconds of one thread)"
 )
 
 # %% [markdown]
-# Weights and multiplications are equal to the last digit. *Fused* is PyTorch's own operator, which returns no weights. Ten calls were timed together, seven times over, on one machine
+# Parameters and multiplications are equal to the last digit. *Fused* is PyTorch's own operator, which returns no weights. Ten calls were timed together, seven times over, on one machine
 # beside other work; the table has the shortest and the longest mean of a call. Sixteen heads take longer than one:
 # among other things, their softmax has sixteen times as many rows.
 #
@@ -548,7 +549,9 @@ for i, pair in enumerate(FIVE):
         print(f"    heads {heads}  {runs[0]['five'][i]}")
 display(
     ResultTable(
-        ("heads", "weights", "BLEU", "loss"), rows, "Three seeds each, test sentences"
+        ("heads", "parameters", "BLEU", "loss"),
+        rows,
+        "Three seeds each, test sentences",
     )
 )
 captions, parts = measured("captions")["captions"], []
@@ -588,7 +591,7 @@ experiment_card(stored["card"])
 # %% [markdown]
 # ## Myths
 #
-# **"More heads cost more."** Not in weights or multiplications. In time, yes: sixteen took longer than one
+# **"More heads cost more."** Not in parameters or multiplications. In time, yes: sixteen took longer than one
 # in the table above.
 #
 # **"Heads are an ensemble."** Members of an ensemble are trained separately and vote. Heads are trained
@@ -636,7 +639,7 @@ experiment_card(stored["card"])
 #   each part of the output has weights of its own.
 # - Heads are added: each head is an addend of the output, and can be left out.
 # - Split the last axis, then transpose. Reordering the words exposes a program that does not.
-# - Weights and multiplications do not depend on the number of heads.
+# - Parameters and multiplications do not depend on the number of heads.
 # - To find out what a head does, score it on held-out sentences, beside an untrained model and more than
 #   one seed.
 #

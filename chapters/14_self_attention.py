@@ -18,7 +18,7 @@
 # reading ahead.
 #
 # **You need** masks from [chapter 2](02_soft_addressing.ipynb), the scaled score from [chapter
-# 5](05_scaled.ipynb) and [several heads](13_heads.ipynb). **It covers** self- and cross-attention, the causal
+# 5](05_scaled.ipynb) and [several heads](13_heads.ipynb). **This chapter covers** self- and cross-attention, the causal
 # mask and a test for it, a sentence classifier, what heads look for, and what self-attention costs beside a
 # recurrence.
 
@@ -474,7 +474,7 @@ HeadsExplorer(
 #
 # Head 1 of layer 1: it gives *owls* {{ f"{looks[0, 0, 0, 2]:.2f}" }} of the first *the*'s weight. (Head 2 of layer 2 gives it {{ f"{looks[1, 1, 0, 2]:.2f}" }}.) Head 3 of
 # layer 2, the first in the order by next place, gives *owls* {{ f"{looks[1, 2, 0, 2]:.2f}" }}. The pattern
-# holds in the mean, not always: from the *the* of *the strawberry*, head 1 of layer 1 gives the noun
+# holds in the mean, not always: from the word *the* before *strawberry*, head 1 of layer 1 gives the noun
 # {{ f"{looks[0, 0, 6, 7]:.2f}" }}.
 #
 # </details>
@@ -501,7 +501,10 @@ rows = [
 counted = far["counting pairs"]
 rows.append(["counting words after a word", *(f"{counted[name]:.2f}" for name in FAR)])
 usual = far["always the most frequent"]
-rows.append(["always the most frequent of seven", "", f"{usual:.2f}"])
+rows.append(["always the most frequent in training", "", f"{usual:.2f}"])
+luckiest, times = max(far["endings"].items(), key=lambda ending: ending[1])
+best_of_all = times / sum(far["endings"].values())
+rows.append([f"always {luckiest}, the most frequent here", "", f"{best_of_all:.2f}"])
 columns = "", "of all words", "of the seven"
 display(ResultTable(columns, rows, "Share of verbs' second parts named correctly"))
 shown = far["maps"][0]
@@ -515,7 +518,7 @@ experiment_card(far["card"])
 
 # %% [markdown]
 # There is no sign of it in what the model names: of the seven words it picks the right one no more often than
-# counts that see only one word back. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
+# counts that see only one word back, or than whoever always says *zu*. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
 # f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}, and equal weights would
 # give it {{ f"{1 / 7:.2f}" }}. So the second head looks back; but the model gives *zu* a probability of
 # {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.** Longer training or a deeper model may learn more.
@@ -531,11 +534,11 @@ experiment_card(far["card"])
 # These count multiplications; $4Td^2$ are for the projections, that of the output among them ([chapter 13](13_heads.ipynb)). In self-attention, what one word tells
 # another passes through one step. In a recurrence it passes through as many steps as lie between them.
 #
-# | | grows as | steps that wait for each other | longest path between two words |
+# | | grows as | steps of a layer that wait for each other, sentence known | longest path between two words |
 # |---|---|---|---|
 # | self-attention | $Td^2 + T^2d$ | 1 | 1 |
 # | recurrence | $Td^2$ | $T$ | $T$ |
-# | window of $w$ words | $Td^2 + Twd$ | 1 | about $2T/w$ layers |
+# | window, $w$ words to each side | $Td^2 + Twd$ | 1 | about $T/w$ layers |
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for states of size 64 and of size 256: processor milliseconds of one call against sentence length from 16 to 1,024 words, both on logarithmic scales, with bands from the lowest to the highest of seven rounds. For short sentences self-attention is below the GRU. Self-attention with weights rises more steeply and ends above the GRU; the fused operator ends near the GRU."}}
 prices = stored["cost"]["milliseconds"]
@@ -582,7 +585,8 @@ ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, f
 # state has numbers.** By the formula the two are level at $T = d$. Measured, they were not: there the GRU
 # took {{ low_high(ratio["64", "64"], ".1f") }} times as long as self-attention with weights at size 64, and
 # {{ low_high(ratio["256", "256"], ".1f") }} times at size 256. The two crossed at longer sentences. What
-# self-attention has without condition is that no step waits for another. One thread cannot show what that
+# self-attention has beyond that: where the whole sentence is known, as in reading and in training, no step of a
+# layer waits for another. (A model that writes still waits for each of its own words.) One thread cannot show what that
 # is worth.
 
 # %% [markdown]

@@ -19,7 +19,7 @@
 # each of these ways carries beyond the sentences that were trained on.
 #
 # **You need** the scaled score from [chapter 5](05_scaled.ipynb), heads from [chapter 13](13_heads.ipynb) and
-# self-attention from [chapter 14](14_self_attention.ipynb). **It covers** sinusoidal positions by hand and as
+# self-attention from [chapter 14](14_self_attention.ipynb). **This chapter covers** sinusoidal positions by hand and as
 # a formula; why a shift is a turn; learned and rotary positions; translators with and without positions, on
 # shuffled and on longer sentences.
 
@@ -310,7 +310,7 @@ ResultTable(
     rows,
     "Test sentences, three seeds: lowest to highest",
     f"Word by word, with the most frequent link: BLEU {rules['word by word']:.1f}. The "
-    f"reference's own words in an order by lot: {rules['right words by lot']:.1f}.",
+    f"reference's own words in random order: {rules['right words by lot']:.1f}.",
 )
 
 # %% [markdown]
@@ -486,6 +486,14 @@ print(textwrap.fill(refusal, 80))
 # At 12 and at 16 words, turns lie *below* waves in all seeds.
 #
 # </details>
+#
+# ### Distances in the score
+#
+# Other ways leave the words alone and tell the *score* how far apart query and key are. {cite:t}`shaw2018` add to each key a
+# learned vector for the distance, cut off beyond a limit. T5 adds one learned number to the score for each range of
+# distances {cite:p}`raffel2020`. ALiBi subtracts a multiple of the distance, fixed for each head, and was made for texts
+# longer than those of the training {cite:p}`press2022`. For longer texts a model with turns can be made to turn more
+# slowly and trained a little further, as YaRN does {cite:p}`peng2024`. None of these was measured here.
 
 # %% [markdown]
 # ## Where it breaks
@@ -514,13 +522,13 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 # and one that was asked whether it has.
 #
 # **A table's end.** Learned positions end. The package refuses longer sentences. A program that clamps or
-# wraps the index translates something else in silence.
+# wraps the index silently translates something else.
 #
 # **Pairs.** Some programs turn features $2j$ and $2j+1$ together, others $j$ and $j + d/2$. Both are right,
 # but weights trained with one layout are wrong with the other.
 #
-# **How loud.** Where embeddings start small they are often multiplied by $\sqrt d$. Without that, waves of length
-# $\sqrt{d/2}$ would drown the words.
+# **How loud.** Where embeddings start small they are often multiplied by $\sqrt d$. Waves of length
+# $\sqrt{d/2}$ would drown such words without that.
 #
 # <details><summary>Does a causal mask already give order?</summary>
 #

@@ -18,7 +18,7 @@
 # that you have built.
 #
 # **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask ([chapter
-# 14](14_self_attention.ipynb)) and positions ([chapter 15](15_positions.ipynb)). **It covers** residuals
+# 14](14_self_attention.ipynb)) and positions ([chapter 15](15_positions.ipynb)). **This chapter covers** residuals
 # and norms, the encoder and the decoder block, a language model, the cache of keys and values, softmax in
 # blocks, linear attention, and what has changed since.
 
@@ -208,7 +208,7 @@ Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 #
 # ## Does the place matter?
 #
-# A small translator was trained in four ways. Its norm is pre or post; its training has a **warm-up**, in which the
+# A small translator of toy sentences with at most 8 words was trained in four ways. Its norm is pre or post; its training has a **warm-up**, in which the
 # learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it starts
 # at the full rate of {{ stored["card"]["learning_rates"][0] }}. In all four the rate also falls along a
 # cosine, to 0 at the last update. The rate was set by hand, and tuned for none of the four. All else is the
@@ -442,12 +442,13 @@ for word, p in zip(caption["reads"][1:], caption["next"]):
 # $$ 2 \cdot L \cdot T \cdot G \cdot d_h \text{ numbers}. $$ (eq-cache-size)
 #
 # With $G$ equal to the number of query heads this is $2LTd$. With fewer, neighbouring query heads share
-# keys and values. {cite:t}`ainslie2023` call this *grouped-query attention*; we say **grouped heads**. In
+# keys and values. {cite:t}`shazeer2019` let all heads share one pair (*multi-query attention*); {cite:t}`ainslie2023` have groups (*grouped-query attention*). We say **grouped heads**. In
 # code, keys and values are repeated for their heads, by `keys.repeat_interleave(heads // groups, 1)`.
-#
+
+# %% [markdown]
 # And the work? Let $P$ be the multiplications of one word by itself: $4d^2$ for the four projections, if
-# each head has keys and values of its own, and $8d^2$ for feed-forward. At step $t$ its scores take $td$
-# more, and its weighted sum another $td$. Without a cache, step $t$ computes all $t$ words, and the whole
+# each head has keys and values of its own, and $8d^2$ for a feed-forward network whose inner layer is four times as wide. At step $t$ its scores take $td$
+# more, and its weighted sum $td$. Without a cache, step $t$ computes all $t$ words, and the whole
 # square of scores, since the mask comes after the products:
 #
 # $$
@@ -637,6 +638,7 @@ Recency(
 # | pre norm | {cite:t}`radford2019`; studied by {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
 # | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
+# | mixture of experts | {cite:t}`shazeer2017` | several `feed_forward`, of which each word uses a few | attention |
 # | rotary positions | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
 # | grouped heads (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
 # | FlashAttention | {cite:t}`dao2022` | the order of work, {eq}`eq-online-softmax` | the function |
@@ -644,7 +646,10 @@ Recency(
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
 # | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
 #
-# Where the makers of a model do not publish how it is built, nobody outside can say. And here is what has
+# Some models put layers of linear attention or of other recurrences in between.
+
+# %% [markdown]
+# Where the makers of a model do not publish how it is built, nobody outside can say. And here is what, in layers with a softmax, has
 # not changed since [chapter 3](03_additive.ipynb):
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two columns of boxes. Left, the decoder of chapter 3: its state asks, the source's states answer. Right, a language model's block: a word asks, the words up to itself answer. In both columns follow the same four boxes, score, mask, normalise, sum; then left the recurrent cell, right residual, norm and feed-forward."}}
@@ -726,8 +731,8 @@ plt.show()
 #   saves far less time than multiplications.
 # - Softmax can be computed block by block, exactly. A product of features in its place gives another function,
 #   and only then can the bracket move.
-# - The changes in the table touch single parts of this machine. In its attention layers score, mask,
-#   normalise and sum stay.
+# - The changes in the table touch single parts of this machine. In attention layers with a softmax, score,
+#   mask, normalise and sum stay.
 #
 # **Now you.** In [the exercise](../exercises/16_transformer.ipynb) you normalise, stack sub-layers, share a
 # cache among heads, merge two halves of a softmax, and draw up the bill of a cache.

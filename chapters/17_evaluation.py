@@ -111,7 +111,7 @@ print(f"{theirs.score:.1f}", theirs.signature)
 # words are right, and so are three of the four pairs, but no triple and no quadruple. A geometric mean with
 # a zero in it is zero. Here sacrebleu steps in (`smooth:exp` in its signature): it takes the first count of
 # zero as $1/2$ and the next as $1/4$. So the mean is $\big(1 \cdot \tfrac34 \cdot \tfrac16 \cdot
-# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf`), which counts runs of up to six letters and weighs recall beside precision, takes fewer
+# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf`), which counts runs of one to six characters and weighs recall beside precision, takes fewer
 # points off for the swap:
 
 # %%
@@ -237,7 +237,7 @@ ResultTable(("tokeniser", "BLEU", "signature"), rows, "The same output")
 #
 # ## Seeds against sentences
 #
-# Now a real question. One small translator was trained five times on the same pairs. Only the **seed**
+# Now a real question. One small translator, with Bahdanau's attention, was trained five times on the same pairs. Only the **seed**
 # differs. Here it draws the first weights alone: the batches come in one order, the same for all. (Another
 # order is luck as well, which this study does not measure.) Three more trainings, from three other seeds, had half of the
 # updates. In each the learning rate grows over the first 100 updates, and falls along a cosine to 0 at the
@@ -270,8 +270,10 @@ display(experiment_card(stored["card"]), five)
 # %% [markdown]
 # ### How many sentences?
 #
-# Other sentences would have given another score. How far off might this one be? If each sentence is either
-# right or wrong, and the share $p$ of $n$ sentences is right, this share has a 95% interval of half-width
+# Other sentences would have given another score. How far off might this one be? Count each sentence as 1 (right) or 0
+# (wrong). If the share $p$ is right, the variance of one is $p(1-p)$, and that of a mean of $n$ is $p(1-p)/n$. The root of
+# that is the share's **standard error**. Of a normal distribution 95% lies within 1.96 standard deviations of its mean. So the share's
+# 95% interval reaches this far to each side:
 #
 # $$ w = 1.96 \sqrt{\frac{p\,(1 - p)}{n}} $$ (eq-half-width)
 #
@@ -345,8 +347,8 @@ PairedDraws(
 #
 # So $p$ is the share of draws that lie at least as far from
 # $d$ as $d$ lies from 0. If the draws scatter about $d$ as they would about 0 without a difference, it tells how often so
-# large a difference would come about without one. The corpus itself counts as one draw, so $p$
-# is never 0. Below are ten pairs of trainings. A difference is often called *significant* if
+# large a difference would come about without one. The difference seen counts as one more such case, above and below the
+# line, so $p$ is never 0. Below are ten pairs of trainings. A difference is often called *significant* if
 # $p < 0.05$.
 #
 # ```{predict} ten-pairs
@@ -461,7 +463,23 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # average, too high. What choosing gains depends on the five: here seed {{ winner }} won most halves.
 # So choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
 # independent, so only the average counts.)
+
+# %% [markdown]
+# ## What counting cannot see
 #
+# BLEU and chrF count what two texts share. Is a translation *good*? For that, people are asked. In **direct
+# assessment** each gives a sentence 0 to 100 points {cite:p}`graham2013`. In **MQM** a translator marks each error, its kind and
+# its weight; crowds without that training ranked systems otherwise {cite:p}`freitag2021`.
+#
+# **Trained metrics** learn to predict such judgements: BLEURT {cite:p}`sellam2020` from translation and reference, COMET
+# {cite:p}`rei2020` from the source as well, both through a large pretrained network. They agree with people better than
+# BLEU does {cite:p}`freitag2022`, and have blind spots of their own, such as numbers and names {cite:p}`amrhein2022`. They
+# know texts like those that they learned from. No such network runs in this book, and in its toy grammar a sentence is right or wrong.
+#
+# What this chapter says about sentences and seeds holds for them, too: draw sentences in pairs, train several
+# seeds, choose nothing on test sentences.
+
+# %% [markdown]
 # ## What may be said
 #
 # Ask five questions, in this order. The first *no* ends the claim.

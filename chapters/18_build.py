@@ -118,7 +118,7 @@ print(f"one word away: {near}; copying the nearest: validation BLEU {copied:.1f}
 
 # %% [markdown]
 # {{ near }} of {{ len(valid) }} validation sentences are one word away from a training sentence. The
-# copyist reaches {{ f"{copied:.1f}" }} BLEU: a model below that has learned less than a lookup.
+# copyist reaches {{ f"{copied:.1f}" }} BLEU: a model that scores less has learned less than a lookup.
 #
 # ### Words, or pieces of words
 #
@@ -420,7 +420,7 @@ ResultTable(heads, rows, "The first and the last look", note)
 #
 # ### Watch it happen
 #
-# The run kept the weights of its validations; of the first look it kept none. Load them in turn, and force the model to write the same
+# The run kept the weights of its validations, but not those of the first look. Load them in turn, and force the model to write the same
 # known translation each time. Choose a row and follow it: does it stop being flat early or late, and does it
 # find its word at once?
 

@@ -15,7 +15,7 @@
 # What makes one translator better than another? You compare five kinds of model at one budget, find that
 # the comparison cannot say *why*, and take it apart: score, order and readout, one at a time. Then come the maps of several seeds, a penalty, long sentences, dropped weights, and at last the test pairs.
 #
-# **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb). **It covers** how to
+# **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb). **This chapter covers** how to
 # compare models and what a comparison may claim. The results of the trainings behind the tables are
 # stored. For the toy corpus, cards and notes name the commands that repeat them; the longer trainings, and all that is read from them, come from `python -m benchmarks.contest --long`. One training you run yourself.
 #
@@ -119,7 +119,7 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates. The second table's "core s" are seconds of processor time, with the validation, its MiB the rise of each training's peak memory. Do not rank by MiB: the fixed vector's three seeds differ nearly as much as all twelve recurrent trainings.
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**; and the **fixed vector**. All get the same pairs, batches and updates, three seeds each, and begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off). The budget counts updates. The second table's "core s" are seconds of processor time, with the validation, its MiB the rise of peak memory in each training. Do not rank by MiB: the fixed vector's three seeds differ nearly as much as all twelve recurrent trainings.
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. The mean of rows that differ is less sharp than they are on average: compare neither its entropy nor its links with those of single maps. The first table ends with rules: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
 #
 # In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from lowest to highest. Three dots and three others of
@@ -423,7 +423,7 @@ ResultTable(("model", *others), rows, title, f"To repeat: {long['card']['command
 # [Chapter 11](11_coverage.ipynb) distinguishes four things called coverage; our contestant of that name
 # has the one in the score. Another is the doubly stochastic penalty {cite:p}`xu2015`,
 # {eq}`eq-look-at-each-word`: the weights of each source word should sum to one. Here it
-# might pull articles, which may look at their noun for its gender, back to their own word. (Whether it does was not looked at.) The next table shows Bahdanau's model of the longer trainings, trained again with the penalty and with everything else
+# might pull articles, which may look at their noun for its gender, back to their own word. (We did not check whether it does.) The next table shows Bahdanau's model of the longer trainings, trained again with the penalty and with everything else
 # equal:
 
 
@@ -521,9 +521,9 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# From six words to twelve, lengths that training had, the fixed vector loses more than half of its score, and attention
-# less than a tenth. The ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb). (There are 40
-# sentences of each length, and some lengths may be harder: at nine words attention has {{ f"{curves['Bahdanau'][2]:.0f}" }} BLEU by the mean, at twelve {{ f"{curves['Bahdanau'][3]:.0f}" }}.)
+# From six words to twelve, lengths that training had, the fixed vector loses more than half of its score, and Bahdanau's
+# model less than a tenth. The ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb). (There are 40
+# sentences of each length, and some lengths may be harder: at nine words it has {{ f"{curves['Bahdanau'][2]:.0f}" }} BLEU by the mean, at twelve {{ f"{curves['Bahdanau'][3]:.0f}" }}.)
 #
 # Beyond twelve, attention collapses as well. But there nearly every sentence joins clauses by *, and*. No training sentence has this *joint*. On validation sentences of 9 to 12 words, those with a comma or such a word as *and* or *because*
 # ("joined" in the table, though such words need not join clauses) score higher than the rest with the fixed vector, with
@@ -566,7 +566,7 @@ plt.show()
 #
 # In expectation the weights do not change, nor does their context. In a single training step the row need not sum to 1. So maps are
 # drawn from the weights *before* dropout; the package returns no others. The idea is that a model that cannot rely on one position spreads its attention
-# and learns what the neighbours know. Test it where a model can memorise: on 1,000 training pairs, seen
+# and learns what the neighbours know. Test it where a model can memorise: Bahdanau's, on 1,000 training pairs, seen
 # again and again.
 #
 # ```{predict} dropout-and-bleu
@@ -599,20 +599,22 @@ def beside(runs):
 
 
 heads = ("of three seeds", "dropping 0%", "dropping 30%", "ranges")
+card = stored["long_dropout_card"]
 note = f"Copying the nearest of these training pairs: BLEU {stored['few_rules']['copy']:.1f}. "
 note += f"Learning rate {stored['card']['dropout_lr']}, chosen by hand. "
-note += f"Training perplexity on {long['card']['known_pairs']} of the pairs"
+note += f"Training perplexity on {card['known_pairs']} of the pairs"
 title = "With dropped weights and without"
 display(ResultTable(heads, beside(stored["dropout"]), title, note))
 
 
 def dropped(what, kind, rate):
     which = kind, rate
-    return [r[what] for r in long["dropout"] if (r["model"], r["lr"]) == which]
+    trained = stored["long_dropout"]
+    return [r[what] for r in trained if (r["model"], r["lr"]) == which]
 
 
-MOST = {"bleu": ".1f", "entropy": ".2f", "perplexity": ".1f"}
-DROPOUT_LRS = long["card"]["dropout_lr"]
+MOST = {"bleu": ".1f", "entropy": ".2f", "training": ".2f"}
+DROPOUT_LRS = card["dropout_lr"]
 rows = []
 for rate, (what, form) in product(DROPOUT_LRS, MOST.items()):
     none, most = (dropped(what, kind, rate) for kind in ("0%", "30%"))
@@ -620,14 +622,10 @@ for rate, (what, form) in product(DROPOUT_LRS, MOST.items()):
     rows.append(
         (rate, name, spread(none, form), spread(most, form), verdict(none, most))
     )
-title = (
-    f"After {long['card']['dropout_updates']:,} updates: the best of ten validations"
-)
-known = [run["training"] for run in long["dropout"]]
-note = f"Perplexity on {long['card']['known_pairs']} training pairs: {spread(known, '.3f')}; "
-spent = [run["seconds"] for run in long["dropout"]]
-note += f"core s of each training: {spread(spent, '.0f')}. "
-note += f"To repeat: {long['card']['command']}"
+title = f"After {card['dropout_updates']:,} updates: the best of ten validations"
+spent = [run["seconds"] for run in stored["long_dropout"]]
+note = f"Training perplexity on {card['known_pairs']} of the pairs. "
+note += f"Core s of each training: {spread(spent, '.0f')}. To repeat: {card['command']}"
 ResultTable(("learning rate", *heads), rows, title, note)
 
 # %% [markdown]
@@ -637,10 +635,10 @@ ResultTable(("learning rate", *heads), rows, title, note)
 # each of them wrote. And
 # here dropout *costs*: validation BLEU is lower with 30% than without. In the first table these models also
 # fit their own training pairs less, so having learned less could alone be the reason. (There the ranges of
-# the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates, poorer fit is hardly the reason: both kinds know the training pairs by heart, with perplexities near 1 on
-# 300 of them. Yet with dropout they are behind at each of three learning rates, by the means further than before, and still spread their attention more (over their own, worse translations, which may spread it too). Both kinds are best at the lowest; a still lower one was not tried.
+# the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates, poorer fit is hardly the reason: at all rates but the lowest both kinds know the training pairs by heart, with perplexities near 1 on
+# 300 of them. Yet with dropout they are behind at each of five learning rates, by the means further than before, and still spread their attention more (over their own, worse translations, which may spread it too). Both kinds are best at the middle one.
 #
-# Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one strength, and 10% of the features dropped in both kinds. Neither table says that attention dropout costs on other corpora.
+# Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one strength, and 10% of the features dropped in both kinds. Neither table says that attention dropout costs on other corpora, or in other models.
 #
 # </details>
 #
@@ -731,8 +729,8 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 #
 # - At one learning rate, models differ in what they reach. Another rate put them in another order, after few updates (one seed) and after many. To say *why* they differ, change one thing at a time.
 # - Here two seeds of one mechanism already drew different maps.
-# - From six words to twelve (40 sentences each), a fixed vector lost more than half of its score, and attention less
-#   than a tenth.
+# - From six words to twelve (40 sentences each), a fixed vector lost more than half of its score, and Bahdanau's model less
+#   than a tenth (with a dip in between, at nine).
 # - A difference without a spread is an anecdote, and a score without a simple rule beside it a riddle.
 #
 # **Sources.** The models: {cite:t}`bahdanau2015`, {cite:t}`luong2015`, {cite:t}`vaswani2017`; coverage:

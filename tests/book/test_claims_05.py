@@ -57,6 +57,27 @@ def test_products_of_unit_vectors_shrink_with_the_root():
         assert (u @ axis).square().mean().item() == pytest.approx(1 / d, rel=0.05)
 
 
+@pytest.mark.parametrize("d", [64, 256, 1024])
+def test_the_divided_spread_hangs_on_the_start_of_the_matrices(d):
+    torch.manual_seed(0)
+    asking, held = (F.layer_norm(torch.randn(400, d), (d,)) for _ in range(2))
+
+    def divided_spread(start):
+        q, k = (F.linear(x, start(torch.empty(d, d))) for x in (asking, held))
+        return (q @ k.T / d**0.5).std().item()
+
+    assert divided_spread(torch.nn.init.xavier_uniform_) == pytest.approx(1, rel=0.1)
+
+    def as_linear(weight):
+        layer = torch.nn.Linear(d, d)
+        assert layer.weight.var().item() == pytest.approx(1 / (3 * d), rel=0.1)
+        return layer.weight.detach()
+
+    assert divided_spread(as_linear) == pytest.approx(1 / 3, rel=0.1)
+    fixed = divided_spread(lambda weight: torch.nn.init.normal_(weight, std=0.02))
+    assert fixed == pytest.approx(0.0004 * d, rel=0.1)
+
+
 def test_half_the_rank_saves_nothing():
     def size(rank, d):
         return sum(p.numel() for p in ReducedRankAttention(d, d, rank).parameters())

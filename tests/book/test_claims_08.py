@@ -9,6 +9,7 @@ import torch
 from seqattn import alignment_error_rate, attention_entropy, effective_positions
 from seqattn.data import FIVE, CorpusConfig, TextPair, read_split
 from seqattn.evaluation import alignment_links
+from seqattn.evaluation.evaluate import METHOD, THRESHOLD
 from seqattn.metrics import alignment_precision_recall, coverage_report, merge_pieces
 from seqattn.translator import Translator
 from tests import oracles
@@ -24,6 +25,20 @@ def test_the_row_by_hand():
     row = torch.tensor([[0.01, 0.0, 0.01, 0.72, 0.26, 0.0, 0.0]], dtype=torch.float64)
     assert round(attention_entropy(row).item(), 2) == 0.68
     assert round(effective_positions(row).item(), 1) == 2.0
+
+
+@pytest.mark.weekly
+def test_the_threshold_of_the_evaluation_hardly_matters_on_validation_pairs():
+    valid = read_split(CorpusConfig(), "valid")
+    gold, forced = [pair.links for pair in valid], Translator.load("toy").force(valid)
+    rates = {
+        threshold: alignment_error_rate(
+            [alignment_links(known.weights, METHOD, threshold) for known in forced], gold, gold
+        )
+        for threshold in (0.2, 0.225, THRESHOLD, 0.275, 0.3)
+    }
+    assert min(rates, key=rates.get) == THRESHOLD == 0.25
+    assert max(rates.values()) - min(rates.values()) < 0.004
 
 
 def test_a_possible_link_helps_above_as_much_as_it_costs_below():

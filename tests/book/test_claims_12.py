@@ -132,3 +132,24 @@ def test_known_pairs_are_four_hundred_of_those_that_were_learned():
     assert choosing.TESTED == 400
     card = measured("choosing")["card"]
     assert card["tested on"] == 400 <= card["pairs"]
+
+
+def test_sparsemax_is_the_nearest_row_and_has_exact_zeros():
+    scores, found = np.array([1, 1.25, -0.75]), np.array([0.375, 0.625, 0])
+    # Nearest in a convex set: no way from it to a corner leads towards the scores.
+    assert found.sum() == 1
+    assert max((np.eye(3) - found) @ (scores - found)) <= 1e-12
+    # On these two words alone the nearest row is the scores less a common number. So the score of
+    # the third moves nothing, and the others' slopes are those of a mean taken away.
+    for step in np.random.default_rng(0).normal(size=(20, 3)) * 0.05:
+        moved = scores + step
+        row = np.append(moved[:2] - (moved[:2].sum() - 1) / 2, 0)
+        assert max((np.eye(3) - row) @ (moved - row)) <= 1e-12
+
+
+def test_the_place_of_the_largest_sum_with_gumbel_noise_is_a_draw(drawn):
+    weights, _ = drawn
+    noise = np.random.default_rng(0).gumbel(size=(200_000, 5))
+    places = (np.log(weights) + noise).argmax(1)
+    shares = np.bincount(places, minlength=5) / len(places)
+    assert shares == pytest.approx(weights, abs=0.005)

@@ -4,13 +4,10 @@ import math
 
 import pytest
 import torch
-from torch import nn
-from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from seqattn import MultiHeadAttention
 from seqattn.data import TINY
-from seqattn.models.transformer import sinusoidal_positions
 from seqattn.widgets import TwoHeads
 
 
@@ -88,49 +85,3 @@ def test_the_score_matrix_of_a_head_has_its_rank():
     attention = MultiHeadAttention(12, 4).double()
     for q, k in zip(attention.query.weight.split(3), attention.key.weight.split(3), strict=True):
         assert torch.linalg.matrix_rank(q.T @ k) == 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_linear_readout_names_the_louder_letter_whichever_side_it_came_from(seed):
-    """The chapter's task with one head; then the weights on the two neighbours are exchanged."""
-    torch.manual_seed(seed)
-    size, letters = 32, 12
-    embed, attention = nn.Embedding(letters, size), MultiHeadAttention(size, 1)
-    readout = nn.Linear(size, 2 * letters)
-    places = sinusoidal_positions(12, size)
-    parts = nn.ModuleList([embed, attention, readout])
-    optimizer = torch.optim.Adam(parts.parameters(), lr=0.005)
-    for _ in range(601):
-        line = torch.randint(letters, (64, 12))
-        outputs = readout(attention(embed(line) + places).context[:, 1:-1]).chunk(2, -1)
-        wanted = line[:, :-2], line[:, 2:]
-        loss = sum(
-            F.cross_entropy(output.flatten(0, 1), side.flatten())
-            for output, side in zip(outputs, wanted, strict=True)
-        )
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    with torch.no_grad():
-        line = torch.randint(letters, (500, 12))
-        wanted = line[:, :-2], line[:, 2:]
-        x = embed(line) + places
-        weights, values, at = attention(x).weights[:, 0], attention.value(x), torch.arange(1, 11)
-
-        def named(weights):
-            """Share named right: a row for each output, a column for each side's letter."""
-            both = readout(attention.output(weights @ values)[:, 1:-1]).chunk(2, -1)
-            return torch.tensor(
-                [[(o.argmax(-1) == w).float().mean() for w in wanted] for o in both]
-            )
-
-        before, exchanged = named(weights), weights.clone()
-        exchanged[:, at, at - 1], exchanged[:, at, at + 1] = (
-            weights[:, at, at + 1],
-            weights[:, at, at - 1],
-        )
-        after = named(exchanged)
-    well = before.diagonal().argmax()
-    assert before[well, well] > 0.9
-    assert after[well, 1 - well] > 0.6 > 0.4 > after[well, well]

@@ -223,7 +223,7 @@ def test_the_stored_contest_is_of_these_models():
     asked = itertools.product(contest.PENALTY_RATES, (1, 2, 3))
     assert list(asked) == [(row["lr"], row["seed"]) for row in long["penalty"]]
     asked = itertools.product(contest.DROPOUT_LRS, ("0%", "30%"), (1, 2, 3))
-    assert list(asked) == [(row["lr"], row["model"], row["seed"]) for row in long["dropout"]]
+    assert list(asked) == [(row["lr"], row["model"], row["seed"]) for row in stored["long_dropout"]]
     vocabularies = measured("order")["card"]["vocabularies"]
     for row in stored["contest"]:
         model = build_model(contest.MODELS[row["model"]], *vocabularies)
@@ -361,7 +361,7 @@ def small_contest(tmp_path, monkeypatch):
 @pytest.mark.weekly  # two dozen processes
 def test_the_contest_keeps_what_each_training_costs_and_asks_at_four_rates(small_contest):
     found = small_contest()
-    assert {*found, "long"} == set(measured("contest"))
+    assert {*found, "long", "long_dropout", "long_dropout_card"} == set(measured("contest"))
     for row in found["contest"]:
         assert row["seconds"] > 0
         assert row["memory"] > 0
@@ -392,9 +392,6 @@ def test_longer_trainings_of_the_contest_are_looked_into(small_contest):
     assert len(seen) == len(found["contest"]) == len(contest.LONG_RATES) * 2 * 3
     assert set(measured("contest")["long"]) == set(found)
     assert json.loads(small_contest.result.read_text())["contest"] == "kept"
-    assert [row["model"] for row in found["dropout"]] == (["0%"] * 3 + ["30%"] * 3) * 3
-    for row in found["dropout"]:
-        assert row["gap"] == pytest.approx(row["perplexity"] / row["training"], rel=1e-3)
     assert all("far" in row for row in found["test"])
     assert [(row["model"], row["lr"]) for row in found["test"][::3]] == list(found["best"].items())
     assert found["card"]["updates"] == updates
@@ -403,11 +400,16 @@ def test_longer_trainings_of_the_contest_are_looked_into(small_contest):
         assert len(row["curve"]) == -(-updates // every)
         assert row["bleu"] == pytest.approx(max(row["curve"]), abs=0.01)
     assert found["lengths"]["left"]["Bahdanau"] == [None] * 3  # of no BLEU at all
-    # A second run finds all trainings, and both commands leave what is not theirs.
+    # A second run finds all trainings, and all commands leave what is not theirs.
     assert small_contest("--long")["long"]["contest"] == found["contest"]
-    both = small_contest()
-    assert both["long"]["contest"] == found["contest"]
-    assert set(measured("contest")) == set(both)
+    every_one = [small_contest("--dropout"), small_contest()][-1]
+    assert every_one["long"]["contest"] == found["contest"]
+    assert set(measured("contest")) == set(every_one)
+    dropped = [(row["lr"], row["model"]) for row in every_one["long_dropout"][::3]]
+    assert dropped == list(itertools.product(contest.DROPOUT_LRS, ("0%", "30%")))
+    for row in every_one["long_dropout"]:
+        assert row["gap"] == pytest.approx(row["perplexity"] / row["training"], rel=1e-3)
+    assert every_one["long_dropout_card"]["dropout_updates"] == updates // 2
 
 
 SIZES = (31, 37)
