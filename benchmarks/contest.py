@@ -404,7 +404,8 @@ def make_card(study: Study, steps: int, option: str) -> dict[str, Any]:
     if option == "--rates":
         return study.card(**told, lr=list(LEARNING_RATES), seeds=[RATES_SEED])
     if option == "--dropout":
-        told |= {"validations": LOOKS, "known_pairs": KNOWN}
+        del told["updates"], told["passes"]  # of the contest
+        told |= {"corpus": f"toy, {FEW.pairs:,} pairs", "validations": LOOKS, "known_pairs": KNOWN}
         return study.card(**told, dropout_lr=list(DROPOUT_LRS), seeds=list(SEEDS))
     if not option:
         return study.card(**told, lr=BUDGET.lr, dropout_lr=DROPOUT_LR, seeds=list(SEEDS))

@@ -501,7 +501,7 @@ for name, start in starts.items():
 #
 # From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$
 # (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the weight
-# is large, the gradient arrives at the *state* undiminished, whatever lies between. (How much of it a state
+# is near 1, the gradient arrives at the *state* almost undiminished, whatever lies between. (How much of it a state
 # passes on to its own word still hangs on the gates.) Measure one part at a time:
 # first the *sum* alone, with equal weights $\alpha_{ti} = 1/T_s$. That is still a fixed vector, the mean
 # of all states.
@@ -654,10 +654,9 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 # | no weights to look at | $c$ does not say which word a number came from | nothing to inspect, and no way to copy a name from its place | weights, which point at positions |
 
 # %% [markdown]
-# ## Fixes that leave the vector, or the path
+# ## Three fixes, and what each leaves as it is
 #
-# {cite:t}`sutskever2014` used the first two together and translated long sentences well. Here is what each
-# of them changes, and what it leaves as it is. (For this chapter no larger fixed vector was trained.)
+# {cite:t}`sutskever2014` used all three together and translated long sentences well. One by one: (for this chapter no larger fixed vector was trained)
 #
 # - **A larger vector** pushes the curve of the superposition experiment to the right. It does not shorten
 #   the path of the gradient. With PyTorch's start, four times the units make no visible difference for the first of thirty words. With this book's start they help, by a factor of about three (the cell below); we did not test why. Raising the update gate's bias by 2 brought four orders of

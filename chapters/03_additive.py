@@ -1187,7 +1187,7 @@ for scale in (0.1, 1, 10, 100):
 #   probe tells which order a program follows.
 # - Keys are projected once for each sentence.
 # - The bend of the tanh lets the query matter.
-# - In this training alignment emerged from translation alone. (The short trainings of [chapter 6](06_decoder.ipynb) show that it need not.) A penalty can ask that each word be looked at;
+# - In the trainings without a penalty alignment emerged from translation alone. (In the short ones of [chapter 6](06_decoder.ipynb) some decoders have links hardly better than the diagonal's.) A penalty can ask that each word be looked at;
 #   here the error rate fell, by a rule that passes over words that look at `<eos>`, and in the translations no difference was seen.
 #
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked

@@ -495,7 +495,7 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 #
 # The **links** tell another story. The error rate of location is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
-# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on longer sentences as well. (There neither location nor additive reaches the diagonal.) But the additive score compares too, and on the short sentences one of its three seeds has worse links than every location seed. Its other two have better ones. So neither BLEU nor links say who compares.
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on longer sentences as well. (There the links of location and of additive are worse than the diagonal's.) But the additive score compares too, and on the short sentences one of its three seeds has worse links than every location seed. Its other two have better ones. So neither BLEU nor links say who compares.
 #
 # </details>
 

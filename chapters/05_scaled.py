@@ -233,7 +233,7 @@ ResultTable(
 # matrix whose entries have the variance $1/d$, Xavier's start), dividing brings the spread near 1 at every
 # size. The queries and keys of many Transformers are made in this way, but not all from this start. PyTorch's default
 # for `nn.Linear` has a variance of $1/(3d)$: the divided spread is near a third. Entries with a standard deviation of
-# 0.02, as in the code of BERT and GPT-2, give $0.0004\,d$, which grows with the size. For raw states of a fresh GRU the products are *below* 1 before anything is
+# 0.02, as in the code of GPT-2 (BERT's is nearly so), make the divided spread $0.0004\,d$, which grows with the size. For raw states of a fresh GRU the products are *below* 1 before anything is
 # divided, and from $d = 16$ on they shrink: PyTorch draws the weights of a larger GRU from a smaller range.
 # Divided, they give weights that are nearly equal, the more so the larger $d$ is.
 #
@@ -776,7 +776,8 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 # %% tags=["hide-input", "nbval-ignore-output"]
 def sizes(score, when, what):
     found = [run[when][what] for run in stored["runs"][score]]
-    return f"{min(found):.2f} to {max(found):.2f}"
+    ends = f"{min(found):.2g}", f"{max(found):.2g}"
+    return " to ".join(dict.fromkeys(ends))
 
 
 rows = []

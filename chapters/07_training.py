@@ -663,7 +663,7 @@ plt.show()
 # - A beam keeps the likeliest beginnings. It can find a likelier sentence than greedy search, but unless it
 #   holds everything there is no guarantee: a wider one may even find a less likely sentence.
 # - The length and coverage penalties change what the search looks for, not how well it searches.
-# - `force` shows a model error; it shows a search error only where the reference itself was missed.
+# - `force` shows a model error; it shows a search error only where the reference is likelier than what was found.
 # - Loss: sum over real words, divide once. Smoothed labels have a floor. Clipping keeps the direction.
 # - Exposure bias can be measured: what does one wrong word cost? Measure it in your model before you
 #   cure it.

@@ -623,11 +623,12 @@ experiment_card(stored["card"])
 # *why this answer*, change something and look again.
 
 # %% [markdown]
-# **In deep models** each state has mixed others. *Attention rollout* multiplies the maps of all layers, and *attention
+# **In deep models** each state has mixed others. *Attention rollout* multiplies the maps of all layers, each mixed with the identity, and *attention
 # flow* asks how much can flow through them {cite:p}`abnar2020`. Both still read weights. Other work intervenes, as here, on the states inside:
 # *activation patching* puts one run's state into another, and watches the answer
 # {cite:p}`vig2020,meng2022`.
-#
+
+# %% [markdown]
 # ## Where it breaks
 #
 # - **Erasing without renormalising.** The context shrinks as well, and you test two changes at once.

@@ -428,12 +428,12 @@ for name_of, R, expected in (
 # any single row.
 
 # %% [markdown]
-# ### Two other answers
+# ### Exact zeros, and a softened die
 #
 # **Exact zeros**, which L1 on a softmax cannot bring, come from another function in the softmax's place. *Sparsemax*
 # {cite:p}`martins2016` takes, of all rows of weights, the one with the smallest Euclidean distance from the scores. For our
-# scores $(1, 1.25, -0.75)$ it is $(0.375, 0.625, 0)$: *mat* gets nothing. It has a gradient almost everywhere; a
-# word whose weight is 0 gets none from it. *Entmax* {cite:p}`peters2019` is a family with softmax and sparsemax in it.
+# scores $(1, 1.25, -0.75)$ it is $(0.375, 0.625, 0)$: *mat* gets nothing. Sparsemax has a gradient almost everywhere; the
+# score of a word whose weight is 0 gets none from it. *Entmax* {cite:p}`peters2019` is a family with softmax and sparsemax in it.
 #
 # **A softened die.** Add to each $\log \alpha_i$ a random number of its own, drawn from the Gumbel distribution: the place of the
 # largest sum is an exact draw from $\alpha$. *Gumbel-softmax* {cite:p}`jang2017`, also called the *Concrete* distribution

@@ -117,7 +117,9 @@ for heads, runs in [*task.items(), ("1, hidden layer", deep)]:
         rates = [f"{run[side]:.2f}" for side in ("left", "right")]
         rows.append([heads, str(seed), *rates, "; ".join(looks), run["weights"]])
 columns = "heads", "seed", "left", "right", "weight on left / right, by head"
-note = "Linear readout, but for the last three rows."
+note = (
+    "Linear readout, but for the last three rows. Parameters: of the attention alone."
+)
 title = "Share of neighbours named right"
 display(ResultTable((*columns, "parameters"), rows, title, note))
 louder = [max(("left", "right"), key=run.get) for run in task["1"]]

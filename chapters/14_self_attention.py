@@ -534,7 +534,7 @@ experiment_card(far["card"])
 # These count multiplications; $4Td^2$ are for the projections, that of the output among them ([chapter 13](13_heads.ipynb)). In self-attention, what one word tells
 # another passes through one step. In a recurrence it passes through as many steps as lie between them.
 #
-# | | grows as | steps of a layer that wait for each other, sentence known | longest path between two words |
+# | | grows as | steps in a row in one layer (whole sentence known) | longest path between two words |
 # |---|---|---|---|
 # | self-attention | $Td^2 + T^2d$ | 1 | 1 |
 # | recurrence | $Td^2$ | $T$ | $T$ |
@@ -585,7 +585,7 @@ ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, f
 # state has numbers.** By the formula the two are level at $T = d$. Measured, they were not: there the GRU
 # took {{ low_high(ratio["64", "64"], ".1f") }} times as long as self-attention with weights at size 64, and
 # {{ low_high(ratio["256", "256"], ".1f") }} times at size 256. The two crossed at longer sentences. What
-# self-attention has beyond that: where the whole sentence is known, as in reading and in training, no step of a
+# self-attention has besides: where the whole sentence is known, as in reading and in training, no step of a
 # layer waits for another. (A model that writes still waits for each of its own words.) One thread cannot show what that
 # is worth.
 

@@ -490,7 +490,7 @@ print(textwrap.fill(refusal, 80))
 # ### Distances in the score
 #
 # Other ways leave the words alone and tell the *score* how far apart query and key are. {cite:t}`shaw2018` add to each key a
-# learned vector for the distance, cut off beyond a limit. T5 adds one learned number to the score for each range of
+# learned vector for the distance (all distances beyond a limit share one). T5 adds one learned number to the score for each range of
 # distances {cite:p}`raffel2020`. ALiBi subtracts a multiple of the distance, fixed for each head, and was made for texts
 # longer than those of the training {cite:p}`press2022`. For longer texts a model with turns can be made to turn more
 # slowly and trained a little further, as YaRN does {cite:p}`peng2024`. None of these was measured here.

@@ -638,7 +638,7 @@ Recency(
 # | pre norm | {cite:t}`radford2019`; studied by {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
 # | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
-# | mixture of experts | {cite:t}`shazeer2017` | several `feed_forward`, of which each word uses a few | attention |
+# | mixture of experts | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
 # | rotary positions | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
 # | grouped heads (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
 # | FlashAttention | {cite:t}`dao2022` | the order of work, {eq}`eq-online-softmax` | the function |

@@ -271,8 +271,8 @@ display(experiment_card(stored["card"]), five)
 # ### How many sentences?
 #
 # Other sentences would have given another score. How far off might this one be? Count each sentence as 1 (right) or 0
-# (wrong). If the share $p$ is right, the variance of one is $p(1-p)$, and that of a mean of $n$ is $p(1-p)/n$. The root of
-# that is the share's **standard error**. Of a normal distribution 95% lies within 1.96 standard deviations of its mean. So the share's
+# (wrong). If the share $p$ is right, the variance of one is $p(1-p)$, and that of a mean of $n$ independent ones is $p(1-p)/n$. The root of
+# that is the share's **standard error**. A mean of many is nearly normal, and of a normal distribution 95% lies within 1.96 standard deviations of its mean. So the share's
 # 95% interval reaches this far to each side:
 #
 # $$ w = 1.96 \sqrt{\frac{p\,(1 - p)}{n}} $$ (eq-half-width)
@@ -468,13 +468,12 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # ## What counting cannot see
 #
 # BLEU and chrF count what two texts share. Is a translation *good*? For that, people are asked. In **direct
-# assessment** each gives a sentence 0 to 100 points {cite:p}`graham2013`. In **MQM** a translator marks each error, its kind and
-# its weight; crowds without that training ranked systems otherwise {cite:p}`freitag2021`.
+# assessment** each gives a sentence 0 to 100 points {cite:p}`graham2013`. In **MQM** a professional translator marks each error, its kind and
+# how grave it is; crowds of laymen ranked the systems differently {cite:p}`freitag2021`.
 #
 # **Trained metrics** learn to predict such judgements: BLEURT {cite:p}`sellam2020` from translation and reference, COMET
 # {cite:p}`rei2020` from the source as well, both through a large pretrained network. They agree with people better than
-# BLEU does {cite:p}`freitag2022`, and have blind spots of their own, such as numbers and names {cite:p}`amrhein2022`. They
-# know texts like those that they learned from. No such network runs in this book, and in its toy grammar a sentence is right or wrong.
+# BLEU does {cite:p}`freitag2022`, and have blind spots of their own: COMET, for one, hardly minds a wrong number or name {cite:p}`amrhein2022`. No such network runs in this book, and in its toy grammar a sentence is right or wrong.
 #
 # What this chapter says about sentences and seeds holds for them, too: draw sentences in pairs, train several
 # seeds, choose nothing on test sentences.

@@ -170,7 +170,7 @@ ResultTable(columns, rows, "Two sets", theirs.signature)
 # second with the word on the *diagonal*, at the same fraction of the sentence. The third is IBM Model 1.
 
 # %% [markdown]
-# IBM Model 1 {cite:p}`brown1993` is the first and simplest of the classic statistical aligners. Take two pairs, *the cat / le chat*
+# IBM Model 1 {cite:p}`brown1993` is the simplest of the classic statistical aligners. Take two pairs, *the cat / le chat*
 # and *the dog / le chien*, and assume at first that all translations are equally likely. Each French word
 # divides one vote among the English words of its pair: *chat* gives *the* a half and *cat* a half. *The*
 # gets a half from *le* in both pairs, but only one half from *chat*. So it begins to prefer *le*, and in
@@ -351,7 +351,7 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # whose probabilities sum to at least $P$ {cite:p}`holtzman2020`. With $p = (0.5, 0.3, 0.15, 0.05)$ and
 # $P = 0.9$, the nucleus is the first three words, drawn with probabilities $0.53$, $0.32$ and
 # $0.16$. On sentences like those of the training every search writes nearly the same. So
-# search for the long ones, in two groups: up to 18 words, and more.
+# try the searches on the long ones, in two groups: up to 18 words, and more.
 
 # %%
 searches = {
@@ -391,10 +391,13 @@ def most_of(values, form):
     return low.item(), high.item(), f"{low:{form}} to {high:{form}}"
 
 
-gains, likelier, rows = {}, {}, {name: [name] for name in texts}
+gains, likelier, with_coverage = {}, {}, {}
+rows = {name: [name] for name in texts}
 for kind, members in groups_of.items():
     draws_of = drawn_anew(members)
     bleu_in = {n: bleu_from_counts(c[draws_of].sum(1)) for n, c in counts.items()}
+    plain, covered = list(searches)[-2:]
+    with_coverage[kind] = most_of(bleu_in[covered] - bleu_in[plain], "+.1f")
     for name, row in rows.items():
         score = bleu_from_counts(counts[name][members].sum(0))
         gains[name, kind] = most_of(bleu_in[name] - bleu_in["greedy"], "+.1f")
@@ -422,14 +425,15 @@ ResultTable(columns, list(rows.values()), title, f"{note}. 2,000 draws.")
 # %% [markdown]
 # The ranges come from the **paired bootstrap** {cite:p}`koehn2004`: it draws the *sentences* again
 # and again, with replacement, and scores both searches on each draw. Where the range holds 0, these sentences do not tell
-# which search is better; that does not make the two equal. The range says nothing about the luck of *seeds*; for that, train several models.
-# `seqattn compare RUN RUN --split valid` runs a paired bootstrap for whole runs and prints a $p$ (without `--split`, on the test pairs).
+# which search is better. The range says nothing about the luck of *seeds*; for that, train several models.
+# `seqattn compare RUN RUN --split valid` runs a paired bootstrap for whole runs and prints a $p$.
 #
 # On average each beam finds sentences that the *model* likes better than greedy search's (last column: the log-probability of a whole
 # sentence), which is what a search is for. Are they better translations? BLEU has to say. Up to 18 words the beam gains a little.
-# Beyond, its mean is below greedy's (the range holds 0): there it writes
-# {{ f"{length_of['beam 5']:.0%}" }} of the references' words, greedy search {{ f"{length_of['greedy']:.0%}" }}. What is likeliest is short, as in [chapter 7](07_training.ipynb). The length penalty brings back a part; the
-# coverage penalty gains in both groups, and far more in the longer one. Sampling is for variety: one draw of each sentence holds 0 up to 18 words, and beyond, the nucleus costs BLEU.
+# Beyond, its BLEU is below greedy's (the range holds 0): there it writes
+# {{ f"{length_of['beam 5']:.0%}" }} of the references' words, greedy search {{ f"{length_of['greedy']:.0%}" }}. The likeliest is short, as in [chapter 7](07_training.ipynb). The length penalty brings back a part of the words, and the BLEU that the plain beam lost. With the
+# coverage penalty as well, the beam is ahead of greedy search in both groups. Beyond 18 words most of that is this penalty's: against the beam without it, {{ with_coverage["more"][-1] }} BLEU. Up to 18 that range holds 0.
+# Sampling is for variety. With one draw for each sentence both ranges hold 0 up to 18 words; beyond, the nucleus costs BLEU.
 # None of these searches brings long sentences near the scores of short ones.
 #
 # Follow the beam through one sentence:

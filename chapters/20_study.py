@@ -17,7 +17,7 @@
 #
 # **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb). **This chapter covers** how to
 # compare models and what a comparison may claim. The results of the trainings behind the tables are
-# stored. For the toy corpus, cards and notes name the commands that repeat them; the longer trainings, and all that is read from them, come from `python -m benchmarks.contest --long`. One training you run yourself.
+# stored. For the toy corpus, cards and notes name the commands that repeat them; the longer trainings, and all that is read from them, come from `python -m benchmarks.contest --long`, those with dropped weights from `--dropout`. One training you run yourself.
 #
 # One flag: `FULL = False` trains one small model on the toy corpus. `FULL = True` trains all five on
 # Multi30k, with three seeds each, and keeps them in the folder `runs`. Expect hours on a CPU; it took minutes
@@ -613,7 +613,7 @@ def dropped(what, kind, rate):
     return [r[what] for r in trained if (r["model"], r["lr"]) == which]
 
 
-MOST = {"bleu": ".1f", "entropy": ".2f", "training": ".2f"}
+MOST = {"bleu": ".1f", "entropy": ".2f", "training": ".4f"}
 DROPOUT_LRS = card["dropout_lr"]
 rows = []
 for rate, (what, form) in product(DROPOUT_LRS, MOST.items()):
@@ -636,7 +636,7 @@ ResultTable(("learning rate", *heads), rows, title, note)
 # here dropout *costs*: validation BLEU is lower with 30% than without. In the first table these models also
 # fit their own training pairs less, so having learned less could alone be the reason. (There the ranges of
 # the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates, poorer fit is hardly the reason: at all rates but the lowest both kinds know the training pairs by heart, with perplexities near 1 on
-# 300 of them. Yet with dropout they are behind at each of five learning rates, by the means further than before, and still spread their attention more (over their own, worse translations, which may spread it too). Both kinds are best at the middle one.
+# 300 of them. Yet with dropout they are behind at each of five learning rates, by the means further than before, and still spread their attention more (over their own, worse translations, which may spread it too). By the mean, both kinds are best at the middle one.
 #
 # Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one strength, and 10% of the features dropped in both kinds. Neither table says that attention dropout costs on other corpora, or in other models.
 #
