@@ -237,12 +237,6 @@ def _without(statement: ast.stmt, names: set[str]) -> ast.stmt | None:
     return ast.Assign(targets, statement.value, lineno=1) if targets else None
 
 
-@cache
-def _given(prelude: str) -> list[str]:
-    """Name what every answer has before it begins."""
-    return [name for statement in parse(prelude).body for name in _offers(statement)]
-
-
 def _offers(statement: ast.stmt) -> list[str]:
     """Name what an import, a function, a class or a constant defines; other code offers nothing."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -251,13 +245,40 @@ def _offers(statement: ast.stmt) -> list[str]:
         return [(a.asname or a.name).partition(".")[0] for a in statement.names]
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return [statement.name]
-    if isinstance(statement, ast.Assign):
-        try:
-            ast.literal_eval(statement.value)
-        except (ValueError, TypeError, MemoryError, RecursionError):
-            return []
+    if isinstance(statement, ast.Assign) and _is_plain(statement.value):
         return [target.id for target in statement.targets if isinstance(target, ast.Name)]
     return []
+
+
+# What a constant may be made of.
+PLAIN = (
+    ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Tuple, ast.List, ast.Dict,
+    ast.Set, ast.UnaryOp, ast.BinOp, ast.unaryop, ast.operator, ast.expr_context,
+)  # fmt: skip
+# What a constant may be made with: float("-inf"), 1 / math.sqrt(d), torch.tensor([1.0, 2.0]).
+MAKERS = {"float", "int", "bool", "complex", "tuple", "list", "dict", "set", "frozenset", "range"}
+MADE_BY: dict[str, set[str] | None] = {
+    "math": None,
+    "torch": {"tensor", "arange", "zeros", "ones", "full", "eye", "finfo"},
+}
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Tell a constant, or a lambda, from what another cell computed."""
+    if isinstance(value, ast.Lambda):
+        return True
+    parts = list(ast.walk(value))
+    calls = [part.func for part in parts if isinstance(part, ast.Call)]
+    return all(isinstance(part, PLAIN) for part in parts) and all(map(_makes_a_constant, calls))
+
+
+def _makes_a_constant(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id in MAKERS
+    if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+        return False
+    known = MADE_BY.get(function.value.id, set())
+    return known is None or function.attr in known
 
 
 def _used(tree: ast.AST) -> set[str]:

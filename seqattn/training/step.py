@@ -225,7 +225,7 @@ def fit(
         If there is no budget, or it is not above 0; or an option is of the wrong kind or out of
         its limits.
     DivergedError
-        If the loss is no longer a number.
+        If the loss, or the norm of its gradient, is no longer a finite number.
 
     Examples
     --------
@@ -283,11 +283,12 @@ def fit(
             history.norms.append(norm.item())
             history.losses.append(loss.mean.item())
             history.tokens += int(loss.tokens)
-            if not math.isfinite(history.losses[-1]):
-                raise DivergedError(
-                    f"the loss is {history.losses[-1]} at update {history.steps}; "
-                    "try a lower learning rate or a longer warm-up"
-                )
+            for what, value in (("loss", loss.mean.item()), ("gradient's norm", norm.item())):
+                if not math.isfinite(value):
+                    raise DivergedError(
+                        f"the {what} is {value} at update {history.steps}; "
+                        "try a lower learning rate or a longer warm-up"
+                    )
             if not quiet and history.steps % every == 0:
                 mean = sum(history.losses[-every:]) / every
                 print(f"update {history.steps:5d}  loss {mean:.3f}")

@@ -28,7 +28,7 @@ from seqattn.grading.classroom.reports import (
     read_overrides,
     write_all,
 )
-from seqattn.grading.classroom.roster import Person, collect, find_person, read_roster
+from seqattn.grading.classroom.roster import Handed, Person, collect, find_person, read_roster
 from seqattn.grading.classroom.run import (
     Result,
     WeakIsolationError,
@@ -157,6 +157,54 @@ def test_t_121_platforms_names_are_read(tmp_path):
     (tmp_path / "submission_metadata.yml").write_text("- of something else")
     with pytest.raises(ValueError, match="does not say who handed in what"):
         collect(tmp_path)
+
+
+def hand_in(folder, owner, answers):
+    path = folder / f"{owner}_assignsubmission_file_" / "03_additive.ipynb"
+    path.parent.mkdir()
+    path.write_text(json.dumps(filled(answers)))
+
+
+def test_two_people_of_one_name_are_two(tmp_path, shared_workers):
+    hand_in(tmp_path, "Wei Zhang_101", RIGHT)
+    hand_in(tmp_path, "Wei Zhang_202", {})
+    files = collect(tmp_path)
+    grades = grade_all(files, "s", tmp_path / "store", jobs=1)
+    found = {r.person.id: r.grade.points for r in settle(files, copy.deepcopy(grades), [])}
+    assert found == {"Wei Zhang (101)": 16, "Wei Zhang (202)": 0}
+    (tmp_path / "roster.csv").write_text("id,name\n101,Wei Zhang\n202,Wei Zhang\n303,Bo Li\n")
+    on_roster = settle(files, grades, read_roster(tmp_path / "roster.csv"))
+    assert {r.person.id: r.grade and r.grade.points for r in on_roster} == {
+        "101": 16, "202": 0, "303": None,
+    }  # fmt: skip
+
+
+def test_a_number_that_changes_with_the_exercise_makes_nobody_another(tmp_path):
+    files = [Handed(tmp_path, n, ("Ada",), n) for n in ("101", "202")]
+    names = {"101": "03_additive", "202": "04_scores"}
+    grades = {n: Grade(n, name, "", [], "s", "full") for n, name in names.items()}
+    for file in files:
+        (tmp_path / file.label).write_text("")
+    assert {r.person.id for r in settle(files, grades, [])} == {"Ada"}
+
+
+@pytest.mark.parametrize(
+    ("export", "called", "who"),
+    [
+        ("First name,Last name,ID number,Email address\nAda,Lovelace,7,al@u.edu", "Ada Lovelace", "7"),
+        ("First name,Surname,ID number,Email address\nAda,Lovelace,,al@u.edu", "Ada Lovelace", "al@u.edu"),
+        ('Student,ID,SIS User ID,Section\n"Lovelace, Ada",7,u1,A\nPoints Possible,,,', "lovelaceada", "7"),
+        ('Student,ID,SIS User ID,Section\n"Lovelace, Ada",7,u1,A', "Ada Lovelace", "7"),
+        ("First Name,Last Name,SID,Email\nAda,Lovelace,7,al@u.edu", "al@u.edu", "7"),
+        ("id;name;email\n7;Ada Lovelace;al@u.edu", "ada lovelace", "7"),
+        ("First name,Last name\nAda,Lovelace", "Ada Lovelace", "Ada Lovelace"),
+    ],
+)  # fmt: skip
+def test_a_platforms_own_roster_is_read(export, called, who, tmp_path):
+    (tmp_path / "roster.csv").write_text(export + "\n")
+    [person] = roster = read_roster(tmp_path / "roster.csv")
+    assert find_person(Handed(tmp_path, "x", (called,)), roster) == (person, "")
+    assert person.id == who
 
 
 def test_a_name_may_have_dots_in_it(tmp_path):

@@ -253,6 +253,37 @@ def test_a_constant_of_ones_own_may_have_the_name_of_a_module_that_the_answer_do
     assert verdicts(grade(notebook)) == ALL_PASS
 
 
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "scale = float('1')",
+        "half = 1 / 2\nscale = 2 * half",
+        "import math\nscale = math.sqrt(1.0)",
+        "scale = torch.tensor(1.0)",
+        "scale = -(-1)",
+    ],
+)
+def test_plain_constants_of_other_cells_are_at_hand(helper, grade):
+    notebook = filled(RIGHT | {"q1": RIGHT["q1"].replace("return ", "return scale * ", 1)})
+    notebook["cells"].append(code_cell(helper))
+    assert verdicts(grade(notebook)) == ALL_PASS
+
+
+def test_a_lambda_of_another_cell_is_a_function(grade):
+    notebook = filled(RIGHT | {"q1": RIGHT["q1"].replace("return ", "return same(1) * ", 1)})
+    notebook["cells"].append(code_cell("same = lambda x: x"))
+    assert verdicts(grade(notebook)) == ALL_PASS
+
+
+@pytest.mark.parametrize("helper", ["scale = torch.rand(1)", "scale = model(1)", "scale = x.sum()"])
+def test_what_another_cell_computed_is_not(helper, grade):
+    notebook = filled(RIGHT | {"q1": RIGHT["q1"].replace("return ", "return scale * ", 1)})
+    notebook["cells"].append(code_cell(helper))
+    mine = verdict(grade(notebook), "q1")
+    assert mine.points == 0
+    assert "compute it in the answer's own cell" in mine.hint
+
+
 def test_an_answer_that_is_too_long_is_told_so(tmp_path):
     path = tmp_path / "long.ipynb"
     path.write_text(json.dumps(filled({"q1": RIGHT["q1"] + "#" + 50_000 * "x"})))

@@ -279,6 +279,16 @@ def test_a_closed_terminal_stops_a_run_but_not_under_nohup(tmp_path):
         signal.signal(signal.SIGHUP, before)
 
 
+def test_a_gradient_that_is_none_stops_a_short_training(tmp_path, unchecked):
+    trainer = prepare(tmp_path)
+
+    def flat_where_it_is_0(weights, batch):
+        return (0 * weights).sum().sqrt()  # 0, with an infinite slope
+
+    with pytest.raises(DivergedError, match=r"the gradient's norm is nan at update 1"):
+        fit(trainer.model, trainer.batches, steps=2, penalty=flat_where_it_is_0)
+
+
 def test_nan_stops_the_run_and_keeps_the_last_good_checkpoint(tmp_path):
     trainer = prepare(tmp_path)
 

@@ -88,7 +88,7 @@ def grade_class(
     results = _grade_and_report(run, out, jobs, out / "overrides.csv")
     said = f"{out}: {len(results)} rows in grades.csv, one page and one record a student"
     print(f"{said}, summary.html; seed {seed}")
-    _warn(results)
+    _warn(results, absent_as_zero)
 
 
 def regrade(
@@ -127,7 +127,7 @@ def regrade(
     text = as_changes(list_changes(before, read_records(out)))
     (out / "changes.txt").write_text(text + "\n", encoding="utf-8")
     print(text)
-    _warn(results)
+    _warn(results, run["absent_as_zero"])
 
 
 def gradescope(
@@ -273,7 +273,7 @@ def _stopped(error: OSError, out: Path) -> typer.Exit:
     )
 
 
-def _warn(results: list["Result"]) -> None:
+def _warn(results: list["Result"], absent_as_zero: bool) -> None:
     """Say aloud what a person must look at; nothing of it is hidden in a 0."""
     unmatched = [r for r in results if r.person is None]
     pending = [r for r in results if r.grade and r.grade.pending]
@@ -285,5 +285,9 @@ def _warn(results: list["Result"]) -> None:
     ):
         if many:
             print(f"look at: {len(many)} {what}", file=sys.stderr)
+    absent = sum(r.grade is None for r in results)
+    if absent_as_zero and absent and unmatched:
+        owners = f"though {len(unmatched)} files have no owner"
+        print(f"look at: {absent} people got 0 as absent, {owners}", file=sys.stderr)
     if pending:
         raise typer.Exit(1)

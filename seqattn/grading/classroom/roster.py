@@ -8,7 +8,7 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,12 +19,14 @@ __all__ = ["Handed", "Person", "collect", "find_person", "read_roster", "read_ta
 NOTEBOOKS = (".ipynb", ".py", ".md", ".zip", ".ipynb.txt", ".ipynb.json")
 ENDINGS = (*sorted(NOTEBOOKS, key=len)[::-1], ".nbconvert")
 # Moodle: "Ada Lovelace_12345_assignsubmission_file"; Canvas: "lovelaceada_12345_67890_name.ipynb".
-MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_\d+)_assignsubmission_")
-CANVAS = re.compile(r"^(?P<owner>(?P<name>[a-z]+)(_LATE)?_\d+)_\d+_")
+MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_(?P<number>\d+))_assignsubmission_")
+CANVAS = re.compile(r"^(?P<owner>(?P<name>[^\W_]+)(_LATE)?_(?P<number>\d+))_\d+_")
 # What Jupyter, Python and operating systems leave behind.
 CLUTTER = {".ipynb_checkpoints", "__pycache__", "__MACOSX", ".git", ".DS_Store", "Thumbs.db"}
 MOST_ROSTER = 10 * 2**20
-ID, NAME = ("id", "student id", "username"), ("name", "full name")
+# Columns of rosters, as people write them and as Moodle, Canvas and Gradescope export them.
+ID = ("id", "student id", "username", "id number", "sid", "sis user id", "sis login id")
+NAME, FIRST, LAST = ("name", "full name", "student"), ("first name",), ("last name", "surname")
 EMAIL = ("email", "email address")
 
 
@@ -40,10 +42,11 @@ class Person:
     def keys(self) -> set[str]:
         """What a file may call this person."""
         every = {self.id, self.name, self.email, self.email.partition("@")[0]}
-        words = self.name.split()
+        last, comma, first = self.name.partition(",")
+        words = f"{first} {last}".split() if comma else self.name.split()
         if len(words) > 1:
             # Canvas writes the family name first and leaves out the blanks.
-            every.add("".join([*words[1:], words[0]]))
+            every |= {" ".join(words), "".join([*words[1:], words[0]])}
             every.add(f"{words[-1]}, {' '.join(words[:-1])}")
         return {_plain(key) for key in every if key}
 
@@ -60,11 +63,14 @@ class Handed:
         Its path below the folder of submissions: what reports call it.
     called : tuple of str
         What it says about its author: names, addresses.
+    number : str
+        By which the platform tells people of one name apart; "" where there is none.
     """
 
     path: Path
     label: str
     called: tuple[str, ...] = field(default_factory=tuple)
+    number: str = ""
 
 
 def collect(folder: Path) -> list[Handed]:
@@ -83,7 +89,11 @@ def collect(folder: Path) -> list[Handed]:
     listed = [p for p in found if p.parent != folder or p.name not in METADATA]
     usual = [p for p in listed if p.name.lower().endswith(NOTEBOOKS)]
     kept = [p for p in listed if p in usual or not _has_company(p, usual, folder)]
-    return [Handed(p, str(p.relative_to(folder)), _called(p, folder, submitters)) for p in kept]
+    return [
+        Handed(path, str(label), _called(path, folder, submitters), _number(label.parts[0]))
+        for path in kept
+        for label in [path.relative_to(folder)]
+    ]
 
 
 def _has_company(path: Path, usual: list[Path], folder: Path) -> bool:
@@ -100,6 +110,11 @@ def _owner(name: str) -> str | None:
     """Take the part of a platform's file name that all files of one student share."""
     match = MOODLE.match(name) or CANVAS.match(name)
     return match["owner"] if match else None
+
+
+def _number(top: str) -> str:
+    match = MOODLE.match(top) or CANVAS.match(top)
+    return match["number"] if match else ""
 
 
 def _called(path: Path, folder: Path, submitters: dict[str, list[str]]) -> tuple[str, ...]:
@@ -174,12 +189,17 @@ def read_roster(path: Path) -> list[Person]:
         return next((columns[n] for n in map(_plain, names) if n in columns), None)
 
     id_, name, email = column(ID), column(NAME), column(EMAIL)
-    if not (key := id_ or email or name):
+    parts = [c for c in (column(FIRST), column(LAST)) if c]
+    if id_ and not any(row[id_] for _, row in rows.numbered):
+        id_ = None  # exported, and filled in for nobody
+    if not (id_ or email or name or parts):
         have = ", ".join(rows.columns) or "none"
         raise ValueError(f"{path} has the columns {have}; expected id, name or email")
     people: dict[str, Person] = {}
     for line, row in rows.numbered:
-        person = Person(row[key], row.get(name or "", ""), row.get(email or "", ""))
+        called = row[name] if name else " ".join(row[part] for part in parts).strip()
+        address = row.get(email or "", "")
+        person = Person(row[id_] if id_ else address if email else called, called, address)
         if person.id and people.setdefault(person.id, person) != person:
             raise ValueError(f"{path}, line {line}: {person.id} is also {people[person.id].name}")
     if not people:
@@ -211,7 +231,10 @@ def read_table(path: Path) -> Table:
         raise ValueError(
             f"{path} is not UTF-8 text ({error.reason}): save it as CSV UTF-8"
         ) from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    # Spreadsheets of many countries separate by semicolons, or by tabs.
+    head = text.partition("\n")[0]
+    separator = next((s for s in (",", ";", "\t") if s in head), ",")
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         columns = [str(c) for c in reader.fieldnames or []]
         rows = [
@@ -222,12 +245,21 @@ def read_table(path: Path) -> Table:
     return Table(columns, rows)
 
 
-def find_person(handed: Handed, roster: list[Person]) -> tuple[Person | None, str]:
-    """Find whose file it is, or say why nobody was found."""
+def find_person(
+    handed: Handed, roster: list[Person], namesakes: Collection[str] = ()
+) -> tuple[Person | None, str]:
+    """Find whose file it is, or say why nobody was found.
+
+    Without a roster it is whom the file names; ``namesakes`` are names of several people.
+    """
     if not roster:
-        return Person(handed.called[0]), ""
+        name = handed.called[0]
+        return Person(f"{name} ({handed.number})" if name in namesakes else name), ""
     wanted = {_plain(c) for c in handed.called}
     fitting = [p for p in roster if p.keys & wanted]
+    if len(fitting) > 1 and handed.number:
+        # A platform's number alone may be another's id here; among people of one name it decides.
+        fitting = [p for p in fitting if p.id == handed.number] or fitting
     if len(fitting) == 1:
         return fitting[0], ""
     called = " or ".join(handed.called)

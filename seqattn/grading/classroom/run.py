@@ -184,12 +184,19 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
     """Give each student one file for each exercise, and each file that is nobody's a row.
 
     Of several files for one exercise the newest that can be read counts, by time of change and then
-    by name. Whoever is on the roster and handed in nothing gets a result without a grade.
+    by name. Whoever is on the roster and handed in nothing gets a result without a grade. Without a
+    roster the platform's numbers tell people of one name apart.
     """
     chosen: dict[tuple[str, str], list[Handed]] = {}
     results, people = [], {}
+    # Who hands in one exercise under one name, but with another number, is another person.
+    numbers: dict[tuple[str, str], set[str]] = {}
     for handed in files:
-        person, problem = find_person(handed, roster)
+        key = handed.called[0], grades[handed.label].exercise
+        numbers.setdefault(key, set()).add(handed.number)
+    namesakes = {name for (name, _), several in numbers.items() if len(several - {""}) > 1}
+    for handed in files:
+        person, problem = find_person(handed, roster, namesakes)
         if person is None:
             results.append(
                 Result(None, grades[handed.label], handed.label, f"unmatched: {problem}")
