@@ -225,8 +225,8 @@ with checking("q5"):
 # sentence's `T` queries for which word $i$ has the **highest** score of all words of its sentence,
 # and the share for which it has the **lowest**. Pads take no part: both of their shares are 0. They
 # may stand at either end, and hold any finite numbers, those of a word among them. Every sentence has at
-# least one word, and no two words of a sentence have the same score. Compute the shares, too, in the
-# dtype of the keys. No gradient is needed.
+# least one word, and no two words of a sentence have the same score. Compute the shares in the
+# dtype of the keys; do not compute in float32 and convert afterwards. No gradient is needed.
 
 
 # %% question="q6"

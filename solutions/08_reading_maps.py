@@ -117,7 +117,8 @@ with checking("q2"):
 # ## Coverage
 #
 # What has been looked at before step $t$? $c_{ti} = \sum_{u < t} \alpha_{ui}$. Return `(B, T, S)`.
-# Gradients must flow back to the weights.
+# Gradients must flow back to the weights. These come from a softmax, to which a constant added to a
+# whole row of gradients makes no difference; so for the loss below.
 
 
 # %% question="q3"

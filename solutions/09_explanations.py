@@ -114,7 +114,8 @@ with checking("q2"):
 # Return for each sentence the Jensen–Shannon divergence between the rows $p$ of `first` and $q$ of `second`
 # `(B, S)`, $\frac12 \sum p \ln(p/m) + \frac12 \sum q \ln(q/m)$ with $m = (p + q)/2$, as a *share* of the largest that is possible: a tensor `(B,)` with 0 for equal rows, and 1 for rows that have no
 # word in common. A weight of 0 adds nothing to a sum. Gradients flow through both, and are numbers where a
-# weight is 0, too.
+# weight is 0, too. The rows come from a softmax, to which a constant added to a whole row of gradients
+# makes no difference.
 
 
 # %% question="q3"

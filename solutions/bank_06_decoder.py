@@ -1084,6 +1084,10 @@ results exchanged, keeps 1 | R -> R[::-1]
     You return summary, then states: states, summary are asked for.
 detached, keeps 3 | R -> tuple(x.detach() for x in R)
     The values are right, but nothing flows back to the word vectors.
+summary detached, keeps 3 | torch.cat([h_n[-2], h_n[-1]], -1) -> torch.cat([h_n[-2], h_n[-1]], -1).detach()
+    Your summary is detached: what a decoder learns from its first state never reaches the encoder.
+states detached, keeps 3 | states, torch.cat -> states.detach(), torch.cat
+    Your states are detached: what a decoder learns by attending to them never reaches the encoder.
 a copy of the encoder, keeps 3 | packed = -> import copy; rnn = copy.deepcopy(rnn); packed =
     No gradient reaches the encoder itself, as if you ran a copy of it: it would never learn.
 encoder frozen, keeps 3 | packed = -> rnn.requires_grad_(False); packed =
@@ -1110,8 +1114,8 @@ def probe(encode, sizes, arrays, vectors, lengths):
     alike = lambda a, b: a.shape == b.shape and torch.allclose(a, b, atol=1e-6, equal_nan=True)
     again = encode(rnn, vectors.clone(), lengths.clone())
     found["a second call gives the same"] = alike(states, again[0]) and alike(summary, again[1])
-    if states.requires_grad and summary.requires_grad:
-        (states.square().sum() + summary.square().sum()).backward()
+    if heard := [x for x in (states, summary) if x.requires_grad]:
+        sum(x.square().sum() for x in heard).backward()
         found["gradient of the vectors"] = given.grad
     own = list(rnn.parameters())
     found["gradients reach the encoder's own parameters"] = all(p.grad is not None for p in own)

@@ -188,14 +188,14 @@ def draw_loss(rng, kind):
 
 
 def draw_updates(rng, kind):
-    """Draw a model whose gradient is longer than 1 at both steps."""
-    max_norm = 0.1 if kind == "clipped" else 100.0
+    """Draw a model whose gradient is clipped, even a third of it: there are three sentences."""
+    max_norm = 0.3 if kind == "clipped" else 100.0
     while True:
         y, pad = draw_sentences(rng, kind, tuple(rng.permutation([6, 5, 3])))
         E, W = normal(rng, WORDS, 3, scale=1.5), normal(rng, WORDS, 3, scale=1.5)
         b = normal(rng, WORDS)
         _, *first = loss_and_gradients(*(x.astype(np.float64) for x in (E, W, b)), y, pad)
-        if norm(*first) > 1.2:
+        if norm(*first) > 1.5:
             return E, W, b, y, pad, max_norm
 
 
@@ -500,7 +500,7 @@ reset after backward
     | nn.utils.clip_grad_norm_(model.parameters(), max_norm) -> optimizer.zero_grad()
     You reset the gradients after backward, so that the step has none left to use.
 no step | optimizer.step() ->
-    The parameters do not move: optimizer.step() is missing.
+    The parameters do not move: optimizer.step() is missing, or is not reached where nothing is clipped.
 no clipping, keeps 3 | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
     The gradients are not clipped when the step uses them: clip after backward, before step.
 clipped too late, keeps 3
@@ -521,8 +521,19 @@ first group clipped alone, keeps 3
 each module clipped alone, keeps 3
     | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
     | for module in model.children(): nn.utils.clip_grad_norm_(module.parameters(), max_norm)
-    You clip module by module: it is the norm of all gradients together that is limited, those of the
-    model itself too.
+    You leave the model's own parameters out of the norm, or clip module by module: it is the norm of
+    all gradients together that is limited.
+each group clipped alone, keeps 3
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    | for group in optimizer.param_groups: nn.utils.clip_grad_norm_(group['params'], max_norm)
+    You clip each of the optimizer's groups by its own norm: it is the norm of all gradients together
+    that is limited.
+biases left out of the norm, keeps 3
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    | n = sum((p.grad**2).sum() for p in model.parameters() if p.dim() > 1) ** 0.5
+    | for p in model.parameters(): p.grad *= (max_norm / n).clamp(max=1)
+    You clip by a norm that leaves out the biases: it is the norm of all gradients together that is
+    limited.
 no step where it clips, keeps 3
     | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
     | n = nn.utils.clip_grad_norm_(model.parameters(), max_norm)

@@ -118,9 +118,8 @@ def draw_places(rng, kind):
         lengths[1:] = rng.integers(1, 4, size=B - 1)
         centres[1:] = lengths[1:] + rng.choice([-0.375, 0.5], size=B - 1)
         centres[0] = size - 1.25
+        centres[1], lengths[1] = 2.25 + D, 3  # nothing but pads
     elif kind in ("far apart", "the rest unknown", "far below zero"):
-        # A word in every window: empty ones are another case.
-        lengths = np.maximum(lengths, size - D + 1)
         centres[-1], centres[0] = 0.5625, size - 0.75  # the last one beside the last word
         # A window that reaches into the pads.
         centres[1], lengths[1] = size - 2.25, size - 1
@@ -135,7 +134,12 @@ def draw_places(rng, kind):
             centres[1] = size // 2 + 0.25  # the whole window is in the sentence
             lengths[1] = size
         if kind == "ordinary":
-            centres[1], lengths[1] = 2.25 + D, 3  # nothing but pads
+            # With centres or lengths of another draw there is a word in every window, too.
+            lengths = np.maximum(lengths, size - D + 1)
+            centres[1], lengths[1] = 2.25, 3  # words, and pads
+    if kind not in ("short sentences", "nothing in the window"):
+        # A word in every window: empty ones are another case.
+        lengths = np.maximum(lengths, np.ceil(centres - D).astype(int) + 1)
     return centres.astype(np.float32), D, lengths, size
 
 
@@ -243,18 +247,28 @@ def draw_pattern(rng, kind):
     return mask, causal
 
 
-# By kind: wrong ways to the second width that show in every draw, not by luck in some.
+# By kind: wrong ways to the widths that show in every draw, not by luck in some.
 SHOWN = {
     "ordinary": ("another ratio", "distances rounded"),
     "one long pair": ("mean of the pairs", "between two distances"),
-    "one pair": ("centre rounded", "centre cut"),
-    "exactly reached": ("mean of the pairs", "between two distances"),
+    "one pair": ("centre rounded", "centre rounded up", "centre cut"),
+    "exactly reached": ("mean of the pairs", "between two distances", "centre rounded up"),
     "all of them": ("another ratio", "distances rounded", "centre rounded", "centre cut"),
 }
 # And wrong ways that differ from one another, so that each is told from the others.
 APART = {
     "ordinary": (("distances rounded", "centre cut"),),
+    "one long pair": (("distances cut", "centre rounded"),),
+    "exactly reached": (
+        ("more than the share", "between two distances"),
+        ("more than the share", "mean of the pairs"),
+    ),
 }
+
+
+def wrong_widths(way, pairs, share):
+    plain = [(links, T, T) for links, _, T in pairs]
+    return tuple(float(wrong_width(way, side, share)) for side in (plain, pairs))
 
 
 def wrong_width(way, pairs, share):
@@ -263,6 +277,7 @@ def wrong_width(way, pairs, share):
         "distances cut": lambda i, t, S, T: int(abs(i - t * S / T)),
         "distances rounded": lambda i, t, S, T: round(abs(i - t * S / T)),
         "centre rounded": lambda i, t, S, T: abs(i - round(t * S / T)),
+        "centre rounded up": lambda i, t, S, T: abs(i - math.ceil(t * S / T)),
         "centre cut": lambda i, t, S, T: abs(i - t * S // T),
     }.get(way, lambda i, t, S, T: abs(i - t * S / T))
     found = [[away(i, t, S, T) for i, t in links] for links, S, T in pairs]
@@ -270,9 +285,9 @@ def wrong_width(way, pairs, share):
         return math.ceil(np.quantile(np.concatenate(found), share))
     if way != "mean of the pairs":
         found = [np.concatenate(found)]
-    return next(
-        D for D in range(999) if np.mean([np.mean(np.array(x) <= D) for x in found]) >= share
-    )
+    enough = np.greater if way == "more than the share" else np.greater_equal
+    inside = (np.mean([np.mean(np.array(x) <= D) for x in found]) for D in range(999))
+    return next(D for D, part in enumerate(inside) if enough(part, share))
 
 
 def draw_links(rng, kind):
@@ -317,13 +332,13 @@ def draw_links(rng, kind):
             continue
         if kind != "equal lengths" and found[0] == found[1]:
             continue
-        if any(wrong_width(way, pairs, share) == found[1] for way in SHOWN.get(kind, ())):
+        if any(wrong_widths(way, pairs, share) == found for way in SHOWN.get(kind, ())):
             continue
         # Whoever rounds, be it the centre or the distance, hears the same.
         rounded = [wrong_width(f"{what} rounded", pairs, share) for what in ("centre", "distances")]
         if rounded[0] != rounded[1]:
             continue
-        ways = [[wrong_width(way, pairs, share) for way in two] for two in APART.get(kind, ())]
+        ways = [[wrong_widths(way, pairs, share) for way in two] for two in APART.get(kind, ())]
         if all(one != other for one, other in ways):
             return pairs, share
 
@@ -578,7 +593,7 @@ centre rounded | centres[:, None] -> centres.round()[:, None]
     You round the centre: it is a real number, and learns in small steps.
 Gaussian about the rounded centre | near = torch.exp(-(away**2) -> near = torch.exp(-((places - centres.round()[:, None])**2)
     Your Gaussian lies about the rounded centre: its distances are from the centre itself, a real number.
-NaN for an empty window, keeps 1 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
+NaN for an empty window, keeps 3 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
     A window without words gives NaN: that row has to be all zeros.
 NaN on the way back from an empty window, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf)
     A row of minus infinity alone makes the softmax NaN. You hide that in the weights, but on the way back 0
@@ -589,8 +604,8 @@ first sentence's centre for all | away = places - centres[:, None] -> away = (pl
     You use the first sentence's centre for all: each sentence has its own.
 one length for all | places < lengths[:, None] -> places < lengths.max()
     You take one length for all sentences: each has its own.
-uniform for an empty window, keeps 1 | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
-    What is not in the window still has a weight in yours: it gets exactly 0.
+uniform for an empty window, keeps 3 | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
+    Where no word is in the window all words have a weight in yours: each gets exactly 0.
 centre detached, keeps 4 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
     Your centre is detached: it must learn from the Gaussian.
 NaN hidden too late, keeps 4
@@ -601,7 +616,7 @@ normalised Gaussian | return (weights * near) -> near = near / (D / 2 * math.sqr
     Your Gaussian is a density, divided by sigma and the root of 2 pi: here it is 1 at the centre.
 multiplied by zero, keeps 3 | scores.masked_fill(~seen, lowest) -> (scores * seen + lowest * ~seen)
     You multiply what is outside by zero, and NaN times zero is NaN: fill it instead.
-a mask of -1000, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -100.0)
+a mask of -100, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -100.0)
     You mask with a number that real scores can fall below: fill with the lowest number there is.
 """
     + WRONG_FORMS,
@@ -734,6 +749,8 @@ one window for the batch | first = torch.ceil(centres.detach() - D).long() -> fi
     You gather the first sentence's window for all: each sentence has its own.
 window around the rounded centre | first = torch.ceil(centres.detach() - D).long() -> first = (centres.detach().round() - D).long(); last = torch.floor(centres.detach() + D).long() -> last = first + 2 * D; & (away <= D) ->
     You gather around the rounded centre: the window runs from p - D to p + D themselves.
+NaN for an empty window, keeps 5 | torch.finfo(scores.dtype).min -> -math.inf
+    A window without words gives NaN: its context has to be all zeros.
 score 0 outside | scores.masked_fill(~seen, torch.finfo(scores.dtype).min) -> scores
     What is outside has the score 0 in your softmax, and so a share of its denominator: fill it with a very low
     number.
@@ -967,8 +984,18 @@ ratio upside down | t * S / T -> t * T / S
     Your ratio is upside down: at t = T the centre has to be S.
 more than the share, keeps 2 | < share: -> <= share and D < 50:
     You ask for more than the share: a share that is met exactly is enough.
+more than the share, sorted, keeps 2
+    | def widths(pairs, share):
+    |     def need(scaled):
+    |         away = sorted(abs(i - (t * S / T if scaled else t)) for links, S, T in pairs for i, t in links)
+    |         return math.ceil(away[min(int(share * len(away)), len(away) - 1)])
+    |     return need(False), need(True)
+    You take one distance too many where the share of the links is a whole number: a share that is
+    met exactly is enough.
 centre rounded | t * S / T -> round(t * S / T)
     You round the centre, or the distance to it, up or down: both are real numbers, and a word 2.4 away is not in a window of 2.
+centre rounded up | t * S / T -> math.ceil(t * S / T)
+    You round the centre up to a whole number: distances are real numbers.
 centre cut to a whole number | t * S / T -> t * S // T
     You drop the digits of the centre: distances are real numbers.
 strictly less | x <= D -> x < D

@@ -119,7 +119,7 @@ SIZES = {  # B, H, T, S, d_h, size of a head's values
     "one sentence": (1, 2, 3, 5, 3, 2),
     "one position": (2, 3, 1, 1, 2, 3),
     "padded": (4, 2, 3, 5, 3, 2),
-    "padded, strong scores": (4, 2, 3, 5, 3, 2),
+    "padded, strong scores": (4, 2, 3, 5, 1, 2),  # a root that rounds nothing
     "padded, as many sentences as heads": (3, 3, 2, 5, 2, 3),
     # A mask (B, S) fits queries and keys here, and a mask on both sides, too.
     "padded, as many sentences as positions": (3, 2, 3, 3, 2, 3),
@@ -147,7 +147,10 @@ def draw_attention(rng, kind):
         fill_pads(rng, v, mask, 1e6)
     q = normal(rng, B, T, H * d_h)
     if kind == "padded, strong scores":
+        # In one sentence words lie far below any number that might stand for minus infinity.
+        far = np.where(mask[2][:, None], np.round(8 * k[2]) / 8 - 200_000, 0)
         q, k = 15 * q, 10 * k
+        q[2], k[2] = 1, far
     return q, k, v, H, mask
 
 

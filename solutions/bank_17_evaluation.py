@@ -1048,6 +1048,8 @@ def deal_out(a, b):
 WRONG
 one direction, keeps 2 | return abs(first / n - (sum(scores) - first) / m) -> return (first / n - (sum(scores) - first) / m) * (1 if sum(a) / n > sum(b) / m else -1)
     You count one direction: the difference is as large where the other group is ahead by as much.
+a above b alone, keeps 2 | return abs(first / n - (sum(scores) - first) / m) -> return first / n - (sum(scores) - first) / m
+    You count only the ways in which a is ahead: count differences as large in either direction.
 b above a alone, keeps 2 | return abs(first / n - (sum(scores) - first) / m) -> return (sum(scores) - first) / m - first / n
     You count only the ways in which b is ahead: count differences as large in either direction.
 the way seen left out, keeps 2 | return far / len(ways) -> return (far - 1) / (len(ways) - 1)

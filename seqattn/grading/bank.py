@@ -150,8 +150,9 @@ class Question:
         What stands at pads in cases that are drawn besides: padding must not matter, whatever it
         holds. Questions with a mask (batch, keys) get them by themselves.
     shares : tuple of str
-        Names of arguments whose rows sum to 1, on which an answer may rely: they vary as a whole
-        sentence alone, and gradients count as those of a softmax, a constant in each row aside.
+        Names of arguments whose rows sum to 1, on which an answer may rely. Variations replace
+        whole sentences, never such an argument alone. Gradients are compared as a softmax in front
+        would hear them: without a constant per row, and not where a weight is 0.
     dice : tuple of str
         Names of arguments that are random numbers: of them no gradients are asked for.
     evidence : str

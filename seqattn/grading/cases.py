@@ -82,7 +82,8 @@ class Case(NamedTuple):
 def draw_cases(exercise: str, q: Question, seed: str, draws: int) -> list[Case]:
     """Draw the hidden cases of a question: the same ones from the same seed.
 
-    Stages that name the same kind of case get the same inputs, and one call serves them all.
+    Stages that name the same kind of case get the same inputs, except that those that ask for
+    gradients get others, the same among themselves. One call serves all that count the same.
 
     Parameters
     ----------

@@ -222,6 +222,7 @@ def _sequences(
     if not plain or len(got) != len(expected):
         count = f"{len(got)} things" if plain else _kind(got, sizes)
         return _differs("type", where, f"is {count}; expected {len(expected)} things in a row")
+    where = where.removesuffix(",")
     for number, (a, b) in enumerate(zip(got, expected), start=1):
         if found := difference(a, b, f"{where}, part {number},", tolerance, sizes, dtype):
             return found
@@ -379,8 +380,9 @@ def _through_softmax(gradient: np.ndarray, weights: np.ndarray) -> np.ndarray:
     is a number.
     """
     rows = abs(np.nansum(weights, -1, keepdims=True) - 1) < 1e-3
-    mean = np.where(weights > 0, weights * gradient, 0).sum(-1, keepdims=True)
-    heard = gradient - np.where(rows & ~np.isnan(weights), mean, 0)
+    with np.errstate(invalid="ignore"):  # gradients may be infinite
+        mean = np.where(weights > 0, weights * gradient, 0).sum(-1, keepdims=True)
+        heard = gradient - np.where(rows & ~np.isnan(weights), mean, 0)
     return np.where(rows & (weights == 0) & np.isfinite(gradient), 0, heard)
 
 

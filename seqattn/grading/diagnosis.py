@@ -78,8 +78,9 @@ def advice(error: dict, q: Question) -> str:
     kind, message = error["type"], error["message"]
     if kind == "NameError":
         return (
-            "Imports, functions and constants of other cells are at hand; what another cell "
-            "computed lives in your session only: restart and run all to see."
+            "Imports, functions and plain constants of other cells are at hand; what another cell "
+            "computed, or only your session knows, is not: compute it in the answer's own cell, "
+            "then restart and run all."
         )
     if kind == "TypeError" and "argument" in message and q.entry in message:  # not torch's own
         return f"It is called as {q.signature}."
@@ -162,9 +163,11 @@ def diagnose(
     """
     if faults and (text := _parameters(cases[min(faults)], results[min(faults)])):
         return text
+    once = _once(cases, faults)
+    faults = {n: found for n, found in faults.items() if n in once}
     if text := _texts(cases, results, faults):
         return text
-    got = {n: numbers_in(results[n], case) for n, case in enumerate(cases) if n in results}
+    got = {n: numbers_in(results[n], cases[n]) for n in sorted(once) if n in results}
     looks = (
         *(_looks_at, _flags, _by_hand, _plainly_related, _pads),
         *(right_for_other_inputs, _related, _nearly, _where, _single_numbers, _located),
@@ -173,6 +176,17 @@ def diagnose(
         if text := look(q, cases, got, faults):
             return text
     return _sound(cases, faults)
+
+
+def _once(cases: list[Case], faults: Mapping[int, Difference]) -> set[int]:
+    """Choose one case, a wrong one if any, of those in which stages ask the same of one input.
+
+    Counted once for each stage, one input would pass for several.
+    """
+    found: dict[tuple, int] = {}
+    for n in sorted(range(len(cases)), key=lambda n: n not in faults):
+        found.setdefault((id(cases[n].inputs), cases[n].stage.parts), n)
+    return {*found.values()}
 
 
 def _apart(

@@ -50,10 +50,13 @@ def fill_pads(rng: np.random.Generator, states: np.ndarray, mask: np.ndarray, sc
 
 
 def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-    """Turn scores (..., keys) into weights; a row with nothing to attend gives zeros."""
+    """Turn scores (..., keys) into weights, in float64 whatever the scores are in.
+
+    A row with nothing to attend, or without keys, gives zeros.
+    """
     mask = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
-    attended = np.where(mask, scores, -np.inf)
-    top = attended.max(-1, keepdims=True)
+    attended = np.where(mask, scores.astype(np.float64), -np.inf)
+    top = attended.max(-1, keepdims=True, initial=-np.inf)
     raised = np.exp(attended - np.where(np.isfinite(top), top, 0))
     return raised / np.where(mask.any(-1, keepdims=True), raised.sum(-1, keepdims=True), 1)
 

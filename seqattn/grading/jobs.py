@@ -143,7 +143,7 @@ def by_answer(outcome: JobResult, cases: Cases) -> dict[str, dict]:
             result = message.get("result")
             one = {"error": _error(message)} if not isinstance(result, dict) else {"result": result}
             call = message["case"]
-            # One that there is none of stays, to be seen.
+            # The number of no call is kept as -1, so that the judge sees it.
             results |= dict.fromkeys(calls[call] if 0 <= call < len(calls) else [-1], one)
     return found
 

@@ -18,8 +18,8 @@ QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions]
 every_question = pytest.mark.parametrize(
     ("name", "q"), QUESTIONS, ids=[f"{name}-{q.id}" for name, q in QUESTIONS]
 )
-# With each commit one seed, and fewer cases of each kind than are graded, so that what a wrong
-# answer does must show in nearly each of them; each week five seeds, as graded.
+# With each commit one seed, and three cases of each kind: a mistake that shows by luck alone is
+# likelier to be missed, and then the test fails. Each week five seeds, and five cases, as graded.
 WEEKLY = int(os.environ.get("SEQATTN_SEEDS", 1))
 SEEDS, DRAWS = "abcdefghij"[:WEEKLY], 3 if WEEKLY == 1 else 5
 every_seed = pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What is said of an answer that nobody foresaw is true of it."""
 
 import re
+import warnings
 from dataclasses import replace
 from itertools import product
 
@@ -211,6 +212,46 @@ def test_an_answer_to_other_inputs_is_told_which(change, said, every_case):
     assert said in diagnose(q, cases, results, wrong)
 
 
+def test_one_input_that_several_stages_share_counts_once():
+    q = load("11_coverage").question("q5")
+    cases = draw_cases("11_coverage", q, "diagnosis", 3)
+    place = q.arguments.index("V")
+
+    def heard(wrong):
+        results = {}
+        for n, case in enumerate(cases):
+            inputs = [*case.inputs]
+            inputs[place] += n in wrong
+            value = q.oracle(*inputs)
+            tensors = [wire.Tensor(x, str(x.dtype)) for x in value]
+            results[n] = {"result": {"value": tuple(tensors)}}
+        found = {n: one for n in wrong if (one := fault(results[n], cases[n]))}
+        return found, diagnose(q, cases, results, found)
+
+    first = next(n for n, case in enumerate(cases) if case.kind == "other ids")
+    wrong, said = heard([n for n, c in enumerate(cases) if c.inputs is cases[first].inputs])
+    assert len(wrong) > 1
+    assert "would be right if" not in said
+    _, said = heard([n for n, case in enumerate(cases) if case.base < 0 and case.kind != DOUBLE])
+    assert "Where yours is wrong, it would be right if V were larger by 1." in said
+
+
+def test_what_an_oracle_is_warned_of_reaches_no_terminal(every_case, recwarn):
+    q, cases = every_case["16_transformer", "q1"]
+    tried = []
+
+    def oracle(*inputs):
+        tried.append(inputs)
+        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=1)
+        return q.oracle(*inputs)
+
+    wrong = {n: Difference("value", "") for n, case in enumerate(cases) if case.upstream is None}
+    results = {n: {"result": {"value": _tensor(noisy(cases[n].expected))}} for n in wrong}
+    diagnose(replace(q, oracle=oracle), cases, results, wrong)
+    assert tried
+    assert not recwarn.list
+
+
 def test_of_results_with_nan_it_is_not_said_for_which_inputs_they_are_right(every_case):
     q, cases = every_case["16_transformer", "q1"]
     # With other inputs NaN may be right: nothing follows from that.
@@ -229,7 +270,10 @@ def test_texts_that_may_be_said_are_listed_while_they_are_few(count):
     q = load("12_hard").question("q6")
     case = draw_cases("12_hard", q, "diagnosis", 1)[-1]
     texts = [f"text {'abcdefghij'[n // 10]}{'abcdefghij'[n % 10]}" for n in range(count)]
-    cases = [case._replace(expected={**case.expected, "verdict": text}) for text in texts]
+    cases = [
+        case._replace(inputs=(*case.inputs,), expected={**case.expected, "verdict": text})
+        for text in texts
+    ]
     results = {
         n: {"result": {"value": {**case.expected, "verdict": "maybe"}}} for n in range(count)
     }

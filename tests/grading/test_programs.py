@@ -26,6 +26,15 @@ def made(text):
     return space["masked_softmax"]
 
 
+def test_rows_of_weights_come_in_float64_and_from_no_keys_come_none():
+    scores = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.float32)
+    weights = softmax_rows(scores, np.array([[True, True, False], [False] * 3]))
+    assert weights.dtype == np.float64
+    assert abs(weights[0].sum() - 1) < 1e-15
+    assert not weights[1].any()
+    assert softmax_rows(np.zeros((2, 0))).shape == (2, 0)
+
+
 def test_right_programs_are_right_and_each_broken_one_belongs_to_a_stage():
     rng = np.random.default_rng(0)
     programs, _ = Q.draw(rng, RIGHT_CODE)

@@ -192,6 +192,11 @@ def test_kinds_that_alone_are_right_are_named():
     assert said.startswith("Your answer is right here alone: one")
 
 
+def test_a_part_of_a_part_is_named_by_both_numbers():
+    found = difference(((1.0, 2.0), (3.0, 4.0)), ((1.0, 2.0), (3.0, 5.0)))
+    assert found.text == "the result, part 2, part 2, is not the right number"
+
+
 @pytest.mark.parametrize(
     ("got", "expected", "right"),
     [

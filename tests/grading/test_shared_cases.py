@@ -1,11 +1,14 @@
 """Stages share their cases, and what rows of shares and dice promise is kept in each of them."""
 
+import io
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from seqattn.grading.bank import load
 from seqattn.grading.cases import DOUBLE, draw_cases
-from seqattn.grading.compare import fault
+from seqattn.grading.compare import _through_softmax, fault
 from seqattn.grading.jobs import Cases, by_answer
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.host import JobResult
@@ -46,17 +49,38 @@ def test_gradients_and_values_are_asked_for_apart():
         assert len({cases[n].upstream is None for n in call}) == 1
 
 
+def test_what_is_counted_is_asked_for_apart():
+    plain = drawn("13_heads", "q7")[0]
+    calls, reads, others = (
+        plain._replace(stage=replace(plain.stage, **more))
+        for more in ({"calls": 3}, {"reads": 9}, {"reads": 10})
+    )
+    cases = Cases([plain, calls, reads, plain, others, calls])
+    assert cases.calls == [[0, 3], [1, 5], [2], [4]]
+    sent = wire.read(io.BytesIO(cases.frame))
+    assert [(one["count"], one["reads"]) for one in sent] == [
+        (False, plain.stage.reads),
+        (True, plain.stage.reads),
+        (True, 9),
+        (True, 10),
+    ]
+
+
 @pytest.mark.parametrize(
-    ("name", "question"), [("08_reading_maps", "q3"), ("08_reading_maps", "q4")]
+    ("name", "question"),
+    [("08_reading_maps", "q3"), ("08_reading_maps", "q4"), ("09_explanations", "q3")],
 )
 def test_rows_of_shares_sum_to_1_wherever_an_answer_is_judged_by_them(name, question):
     cases = drawn(name, question)
     assert DOUBLE in {case.kind for case in cases}
     for case in cases:
-        weights, *real = case.inputs
-        rows = weights[real[0]] if real else weights
+        shares = [x for x in case.inputs if x.dtype.kind == "f"]
+        mask = next((x for x in case.inputs if x.dtype == bool), np.ones(shares[0].shape, bool))
         tolerance = 1e-12 if case.kind == DOUBLE else 1e-6
-        if case.kind != DOUBLE or not real:
+        for weights in shares:
+            # A mask of steps chooses rows, one of words places in them.
+            steps = mask.ndim < weights.ndim
+            rows = weights[mask] if steps else np.where(mask, weights, 0)
             assert abs(rows.sum(-1) - 1).max() < tolerance, case.kind
 
 
@@ -77,6 +101,42 @@ def test_a_constant_in_a_row_of_shares_is_no_other_gradient():
     tilted = right["first"] + np.arange(right["first"].shape[-1])
     assert faulty(case, right | {"first": tilted}) is not None
     assert faulty(case, right | {"first": np.zeros_like(tilted)}) is not None
+
+
+@pytest.mark.parametrize(
+    ("gradient", "weights", "heard"),
+    [
+        # Rows that do not sum to 1 come from no softmax: there everything counts.
+        ([1.0, 2.0, 3.0], [0.5, 0.3, 0.0], [1.0, 2.0, 3.0]),
+        ([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]),
+        ([1.0, 2.0, 3.0], [0.5, 0.5, 0.0], [-0.5, 0.5, 0.0]),
+        # What is no number is seen, though the weight there is 0.
+        ([1.0, 2.0, np.nan], [0.5, 0.5, 0.0], [-0.5, 0.5, np.nan]),
+        ([1.0, 2.0, np.inf], [0.5, 0.5, 0.0], [-0.5, 0.5, np.inf]),
+        ([1.0, np.nan, 3.0], [0.5, 0.5, 0.0], [np.nan, np.nan, 0.0]),
+        # Pads count as they are.
+        ([1.0, 2.0, 3.0], [0.5, 0.5, np.nan], [-0.5, 0.5, 3.0]),
+    ],
+)
+def test_a_softmax_hears_what_is_no_constant_and_has_a_weight(gradient, weights, heard):
+    found = _through_softmax(np.array([gradient]), np.array([weights]))
+    np.testing.assert_allclose(found, [heard])
+
+
+def test_without_rows_that_sum_to_1_a_constant_is_another_gradient():
+    case = gradient_case("09_explanations", "q3", "ordinary")
+    case = case._replace(shares={name: 2 * rows for name, rows in case.shares.items()})
+    right = {n: g.copy() for n, g in case.expected.items()}
+    assert faulty(case, right) is None
+    assert faulty(case, right | {"first": right["first"] + 3.0}) is not None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_gradient_that_is_no_number_is_wrong_even_where_the_weight_is_0(value):
+    case = gradient_case("09_explanations", "q3", "with zeros")
+    spoiled = {n: g.copy() for n, g in case.expected.items()}
+    spoiled["first"][case.shares["first"] == 0] = value
+    assert faulty(case, spoiled) is not None
 
 
 def test_of_dice_no_gradient_is_asked():
