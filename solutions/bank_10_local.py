@@ -118,7 +118,7 @@ def draw_places(rng, kind):
         lengths[1:] = rng.integers(1, 4, size=B - 1)
         centres[1:] = lengths[1:] + rng.choice([-0.375, 0.5], size=B - 1)
         centres[0] = size - 1.25
-        centres[1], lengths[1] = 2.25 + D, 3  # nothing but pads
+        centres[-1], lengths[-1] = 2.25 + D, 3  # nothing but pads
     elif kind in ("far apart", "the rest unknown", "far below zero"):
         centres[-1], centres[0] = 0.5625, size - 0.75  # the last one beside the last word
         # A window that reaches into the pads.
