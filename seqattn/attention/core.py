@@ -402,6 +402,11 @@ class Attention(Mechanism):
         scaled up, so that rows sum to 1 only on average; the weights *returned* are those before
         dropout.
 
+    Raises
+    ------
+    ValueError
+        If dropout is no probability from 0 to below 1.
+
     Examples
     --------
     Do the work that depends on the sentence alone once, then attend at every decoder step:

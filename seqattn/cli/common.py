@@ -290,7 +290,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
     if folder.exists() and not folder.is_dir():
         raise fail(f"{folder} is a file; expected a folder, or a name that is free")
-    if RunFolder(folder).files() and not overwrite:
+    if RunFolder(folder).holds_run() and not overwrite:
         if not RunFolder(folder).last.is_file():
             raise fail(
                 f"{folder} holds a run that stopped before its first checkpoint: replace it "

@@ -133,7 +133,8 @@ def train(
     precision: Annotated[str | None, Option(help="auto, fp32 or bf16", show_default="auto")] = None,
     device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
     threads: Annotated[
-        int | None, Option(min=1, help="on a CPU", show_default="the fastest, tried out")
+        int | None,
+        Option(min=1, help="on a CPU", show_default="OMP_NUM_THREADS, or the fastest, tried out"),
     ] = None,
     compiled: Annotated[
         bool, Option("--compile", help="compile the model: minutes to begin; compare tokens/s")
@@ -162,10 +163,10 @@ def train(
         from seqattn.process import process_rank
 
         if resume:
-            named = {"data": data, "pair": pair} if run is not None else {}
+            named = {"data": data, "pair": pair, "preset": preset} if run is not None else {}
             _refuse_new_settings(
                 **named, valid=valid, test=test, encoding=encoding, subwords=subwords, joint=joint,
-                min_count=min_count, lowercase=lowercase, preset=preset, config=config,
+                min_count=min_count, lowercase=lowercase, config=config,
                 overwrite=overwrite or None,
                 set=settings, seed=seed, precision=precision, compile=compiled or None,
                 tensorboard=tensorboard or None,
@@ -209,7 +210,7 @@ def _run_name(data: list[str], corpus: "CorpusConfig", preset: str | None) -> st
 
 
 def _refuse_new_settings(**options: Any) -> None:
-    """Stop at what a run keeps; corpus and languages may name its folder, where --run does not."""
+    """Stop at what a run keeps; what names its folder may be said, where --run does not name it."""
     for name, value in options.items():
         if value is not None:
             raise fail(

@@ -1,5 +1,6 @@
 """From the options of ``seqattn train`` to a trainer that is ready to run."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -79,6 +80,12 @@ def prepare_run(
     from seqattn.process import process_rank
     from seqattn.training.start import new_run
 
+    options = {**budget, **changes, "bf16": precision}
+    for text in settings:
+        name = text.partition("=")[0]
+        if options.get(name) is not None:
+            option = "precision" if name == "bf16" else name
+            raise fail(f"--set {text} and --{option}; expected one of the two")
     if precision not in (None, "auto", "fp32", "bf16"):
         raise fail(f"--precision is {precision!r}; expected auto, fp32 or bf16")
     training = preset.training
@@ -115,7 +122,7 @@ def prepare_resumed(
     from seqattn.translator.run_folder import RunFolder
 
     if not (folder / "last.safetensors").is_file():
-        if RunFolder(folder).files():
+        if RunFolder(folder).holds_run():
             raise fail(
                 f"{folder} holds a run that stopped before its first checkpoint: there is nothing "
                 "to take up. Begin anew with --overwrite in place of --resume"
@@ -175,7 +182,7 @@ def _count_batches(stored: Mapping[str, Any], config: "TrainingConfig") -> int:
 
 
 def set_threads(trainer: "Trainer", threads: int | None) -> None:
-    """Use the threads that were asked for, or those that the run had, or the fastest."""
+    """Use the threads that were asked for, or the run had, or the system says, or the fastest."""
     import torch
 
     from seqattn.process import available_cores
@@ -183,6 +190,8 @@ def set_threads(trainer: "Trainer", threads: int | None) -> None:
 
     if trainer.device.type == "cpu":
         threads = threads or trainer.threads_before
+        if threads is None and os.environ.get("OMP_NUM_THREADS"):
+            return  # PyTorch has read it
         if threads is None and trainer.processes.count > 1:
             threads = max(available_cores() // trainer.processes.count, 1)
         if threads is None:

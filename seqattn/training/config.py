@@ -91,6 +91,12 @@ class TrainingConfig(Settings):
         Time between checkpoints where no validation brings one.
     tensorboard : bool
         Write the log for TensorBoard as well.
+
+    Raises
+    ------
+    ValueError
+        If there is no budget, an option is of the wrong kind, out of its limits or without effect,
+        or average is 1.
     """
 
     RENAMED: ClassVar = {"coverage_penalty": "doubly_stochastic_penalty"}

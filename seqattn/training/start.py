@@ -73,7 +73,8 @@ def new_run(
     Raises
     ------
     CheckpointError
-        If the folder holds a run already that may be neither taken up nor overwritten.
+        If the folder holds a run already that may be neither taken up nor overwritten, or files
+        of other origin with names of a run's files, or if a process trains there.
     CorpusError, DownloadError
         If the corpus is not to be had.
     ValueError
@@ -96,7 +97,7 @@ def new_run(
     'done'
     """
     run = RunFolder(folder)
-    if run.files() and not (overwrite or go_on):
+    if run.holds_run() and not (overwrite or go_on):
         raise CheckpointError(
             f"{folder} holds a run already: go on with it (resumed_run), replace it "
             "(overwrite=True), or name another folder"

@@ -10,6 +10,7 @@ import math
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -266,8 +267,13 @@ class Trainer:
         DivergedError
             If the loss is no longer a number; the last good checkpoint is kept.
         CheckpointError
-            If a checkpoint cannot be written; the one before is kept.
+            If a checkpoint cannot be written; the one before is kept. Also if another process
+            trains in this folder.
         """
+        with self.run_folder.alone() if self.processes.lead else nullcontext():
+            return self._run()
+
+    def _run(self) -> Outcome:
         state, rank = self.state, self.processes.rank
         if self.processes.lead:
             self.run_folder.make(self.settings)

@@ -10,15 +10,18 @@
 ``test.json``           the scores of the weights to be used on the test pairs, at the end
 ``curves.png``          the log as a picture
 ``tensorboard/``        the log for TensorBoard, if asked for
+``.lock``               empty; held by the process that trains here
 ======================  =======================================================================
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
 from seqattn.context_managers import own_random
 from seqattn.data.vocabulary import Vocabularies
@@ -126,10 +129,67 @@ class RunFolder:
         written = [*self.all_kept(), *sorted(self.board.glob("events.*"))]
         return [path for path in paths if path.is_file()] + written
 
+    def holds_run(self) -> bool:
+        """Tell a run from files that have the names of its files by chance.
+
+        Raises
+        ------
+        CheckpointError
+            If there are such files: a training would write over them.
+        """
+        found = self.files()
+        weights = {self.last, self.best, self.average, *self.all_kept()}
+        if not found or weights & {*found} or self._has_settings():
+            return bool(found)
+        raise CheckpointError(
+            f"{found[0]} is of no run that seqattn began, and a training would write over it: name "
+            "another folder"
+        )
+
+    def _has_settings(self) -> bool:
+        try:
+            settings = json.loads((self.path / "config.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        return isinstance(settings, dict) and {"model", "training"} <= settings.keys()
+
     def clear(self) -> None:
-        """Delete what is there of a run, and nothing else."""
-        for file in self.files():
-            file.unlink()
+        """Delete what is there of a run, and nothing else.
+
+        Raises
+        ------
+        CheckpointError
+            If a process trains here, or the files are of no run.
+        """
+        if self.holds_run():
+            with self.alone():
+                for file in self.files():
+                    file.unlink()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from training here meanwhile.
+
+        Raises
+        ------
+        CheckpointError
+            If one does already, or the folder cannot be made.
+        """
+        self.make_folder(self.path)
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise CheckpointError(
+                f"another process trains in {self.path}: wait for it, stop it, or name another "
+                "folder"
+            ) from None
+        except (NotImplementedError, OSError):
+            pass  # a file system that knows no locks, or a folder that writing will complain of
+        try:
+            yield
+        finally:
+            lock.release()
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
         """Write plain values to a file of the folder, as JSON.
@@ -142,7 +202,13 @@ class RunFolder:
         write_atomically(self.path / name, (json.dumps(values, indent=2) + "\n").encode("utf-8"))
 
     def log(self, record: Mapping[str, Any]) -> None:
-        """Add a line to the log."""
+        """Add a line to the log.
+
+        Raises
+        ------
+        CheckpointError
+            If it cannot be written.
+        """
         try:
             with self.metrics.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")

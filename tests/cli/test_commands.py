@@ -57,6 +57,7 @@ def trained(run):
 def test_training_ends_with_the_scores_on_the_test_pairs(trained, tmp_path):
     folder = tmp_path / "runs" / "numbers-de-en"
     assert sorted(p.name for p in folder.iterdir()) == [
+        ".lock",
         "best.safetensors",
         "config.json",
         "curves.png",
@@ -298,12 +299,16 @@ def test_threads_are_those_asked_for_or_those_before_or_a_share_or_the_fastest(
     monkeypatch.setattr("torch.set_num_threads", used.append)
     monkeypatch.setattr("seqattn.process.available_cores", lambda: 6)
     monkeypatch.setattr("seqattn.training.runtime.fastest_threads", lambda *_, **__: 4)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     trainer = SimpleNamespace(
         device=torch.device(device), threads_before=before, model=None, batches=None,
         processes=SimpleNamespace(count=processes), config=SimpleNamespace(bf16=False),
     )  # fmt: skip
     set_threads(trainer, asked)
     assert used == found
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")  # read by PyTorch itself as it is imported
+    set_threads(trainer, None)
+    assert used == found + ([before] if before and device == "cpu" else [])
 
 
 def test_a_signal_saves_and_says_how_to_go_on(run, tmp_path, monkeypatch):
@@ -375,7 +380,11 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
         ("train --preset bahdanou", "no preset 'bahdanou'; expected one of bahdanau, "),
         ("train --preset luong --config x.toml", "--preset and --config; expected one"),
         ("train --config x.toml", "there is no file x.toml"),
-        ("train --resume --preset luong", "--preset does not go with --resume"),
+        ("train --resume --preset luong", "no run to take up in runs/toy-en-fr-luong; expected"),
+        ("train --resume --run a --preset luong", "--preset does not go with --resume"),
+        ("train --seed 2 --set seed=3", "--set seed=3 and --seed; expected one of the two"),
+        ("train --precision fp32 --set bf16=true", "--set bf16=true and --precision; expected one"),
+        ("train --steps 5 --set steps=6", "--set steps=6 and --steps; expected one of the two"),
         ("compare numbers.tsv", "one run, numbers.tsv; expected two or more to compare"),
         ("evaluate --lowercase --tokenized --run numbers.tsv", "--lowercase and --tokenized"),
         ("translate eins --top-k 3", "--temperature, --top-k and --top-p are for --samples"),
@@ -592,12 +601,21 @@ def test_a_finished_run_has_nothing_left_to_do(trained, run, tmp_path):
 def test_a_run_without_a_checkpoint_is_begun_anew(trained, run, tmp_path):
     stopped = tmp_path / "runs" / "stopped"
     stopped.mkdir()
-    (stopped / "config.json").write_text("{}")
+    (stopped / "config.json").write_text('{"model": {}, "training": {}}')
     for options in ([], ["--resume"]):
         found = run("train", "--run", stopped, *options, code=2)
         assert "stopped before its first checkpoint" in found.err[0]
         assert "--overwrite" in found.err[0]
     assert run("doctor").out[0] == "runs/numbers-de-en/best.safetensors"
+
+
+def test_where_an_error_came_from_is_told_to_those_who_ask(run, monkeypatch):
+    assert len(run("train", "--minutes", 0, code=2).err) == 1
+    monkeypatch.setenv("SEQATTN_TRACEBACK", "1")
+    first, *rest, last = run("train", "--minutes", 0, code=2).err
+    assert first.startswith("Traceback")
+    assert any("config.py" in line for line in rest)
+    assert last.startswith("seqattn: minutes is 0.0; expected")
 
 
 def test_a_run_that_diverges_fails_on_one_line(run, monkeypatch):

@@ -130,8 +130,27 @@ def test_the_log_is_drawn_and_given_to_tensorboard(tmp_path):
     assert [event.value for event in board.Scalars("valid/bleu")] == pytest.approx(valid)
     assert [event.step for event in board.Scalars("train/loss")] == [2, 4, 6, 8, 10, 12]
     assert set(run.files()) >= {run.best, run.last, run.path / "curves.png"}
+    with run.alone():  # another training's files are not deleted
+        with pytest.raises(CheckpointError, match=r"another process trains in .*wait for it"):
+            run.clear()
+        with pytest.raises(CheckpointError, match="another process trains in"):
+            prepare(tmp_path, overwrite=True)
+        with pytest.raises(CheckpointError, match="another process trains in"):
+            trainer.run()
     run.clear()
     assert run.files() == []
+    assert not run.holds_run()
+
+
+@pytest.mark.parametrize("name", ["config.json", "curves.png", "metrics.jsonl"])
+def test_files_of_other_origin_are_never_overwritten(tmp_path, name):
+    mine = tmp_path / "run" / name
+    mine.parent.mkdir()
+    mine.write_text('{"model": "mine"}', encoding="utf-8")
+    for overwrite in (False, True):
+        with pytest.raises(CheckpointError, match=f"{name} is of no run that seqattn began"):
+            prepare(tmp_path, overwrite=overwrite)
+    assert [*mine.parent.iterdir()] == [mine]
 
 
 def test_compiled_training_is_the_same_training(tmp_path, monkeypatch):

@@ -162,7 +162,7 @@ def test_a_run_that_was_cut_off_before_its_first_checkpoint_begins_anew(uninterr
     folder, whole = uninterrupted
     prepare(folder, "early", go_on=True)
     (folder / "early").mkdir()
-    (folder / "early" / "config.json").write_text("{}", encoding="utf-8")
+    (folder / "early" / "config.json").write_text('{"model": {}, "training": {}}')
     again = prepare(folder, "early", go_on=True)
     assert again.state.step == 0
     assert again.run().reason == "done"
