@@ -182,7 +182,7 @@ def point(
         # Serrano and Smith's: a weight times the gradient of the decision in that weight. For a
         # linear readout the gradient is the state's own margin.
         "weight × gradient": weights * towards,
-        "by lot": torch.rand(weights.shape, generator=dice),
+        "at random": torch.rand(weights.shape, generator=dice),
     }
     flips = {n: until_flip(model, test, own, order, answers) for n, order in orders.items()}
     found = {"finds the reason": finds, "until it flips": flips}

@@ -194,8 +194,16 @@ def look(translator: Translator, pairs: list[TextPair]) -> dict:
     gold = [pair.links for pair in pairs]
     ordered = [maps[row] for row in range(len(pairs))]
 
-    def aer(chosen: list[Tensor]) -> float:
-        return alignment_error_rate([alignment_links(w) for w in chosen], gold, gold)
+    def aer(chosen: list[Tensor], later: int = 0) -> float:
+        """Read each word's links from its own row, or from one of a later step."""
+        links = [alignment_links(w.roll(-later, 0)) for w in chosen]
+        return alignment_error_rate(links, gold, gold)
+
+    def of_heads(later: int = 0) -> list[list[float]]:
+        return [
+            [aer([m[layer, head] for m in ordered], later) for head in range(HEADS)]
+            for layer in range(LAYERS)
+        ]
 
     patterns = {
         kind: [
@@ -206,10 +214,9 @@ def look(translator: Translator, pairs: list[TextPair]) -> dict:
     }
     return {
         "patterns": patterns,
-        "aer": [
-            [aer([m[layer, head] for m in ordered]) for head in range(HEADS)]
-            for layer in range(LAYERS)
-        ],
+        "aer": of_heads(),
+        # Where the word is read, the step after the one that writes it; and one step before.
+        "aer of shifted rows": {by: of_heads(int(by)) for by in ("1", "-1")},
         "aer of mean": [aer([m[layer].mean(0) for m in ordered]) for layer in range(LAYERS)],
     }
 
@@ -366,7 +373,7 @@ def main() -> None:
             "neighbours_hidden": hidden,
             "compared": compared,
             "yardsticks": {
-                name: rules[name] for name in ("diagonal", "by lot", "best of one a row")
+                name: rules[name] for name in ("diagonal", "at random", "best of one a row")
             },
             "heads": [{part: run[part] for part in parts} for run in study_of],
             "maps": example,

@@ -134,9 +134,9 @@ def look_at_centres(
 
 
 def yardsticks(task: str) -> dict[str, dict[str, float]]:
-    """Judge rules that need no model: a letter by lot, and the letter at the same place."""
+    """Judge rules that need no model: a letter at random, and the letter at the same place."""
     data = read(task)
-    found: dict[str, dict[str, float]] = {"by lot": {}, "same place": {}, "window": {}}
+    found: dict[str, dict[str, float]] = {"at random": {}, "same place": {}, "window": {}}
     half = LETTERS // 2
     for size in map(str, TESTED):
         same = total = seen = 0
@@ -146,7 +146,7 @@ def yardsticks(task: str) -> dict[str, dict[str, float]]:
             same += sum(a == b for a, b in zip(code, target, strict=False))
             total += len(target)
             seen += sum(abs(i - t) <= WINDOW for i, t in pair.links or ())
-        found["by lot"][size] = 1 / LETTERS
+        found["at random"][size] = 1 / LETTERS
         found["same place"][size] = same / total
         found["window"][size] = seen / total
     return found

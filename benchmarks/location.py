@@ -102,11 +102,11 @@ def judge(translator: Translator, pairs: list[TextPair], maps: bool) -> dict[str
 
 
 def yardsticks(pairs: list[TextPair]) -> dict[str, float]:
-    """Error rates of links that look at no word: drawn by lot, and the diagonal."""
+    """Error rates of links that look at no word: drawn at random, and the diagonal."""
     gold, lot = [pair.links for pair in pairs], Random(0)
     ends = [[max(side) + 1 for side in zip(*links)] for links in gold]
     rules = {
-        "by lot": [{(lot.randrange(m), t) for t in range(n)} for m, n in ends],
+        "at random": [{(lot.randrange(m), t) for t in range(n)} for m, n in ends],
         "diagonal": [{(i, i) for i in range(min(pair))} for pair in ends],
     }
     return {name: alignment_error_rate(links, gold, gold) for name, links in rules.items()}

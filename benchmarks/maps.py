@@ -255,7 +255,7 @@ def figure(translator: Translator) -> dict[str, list[list[float]]]:
 
 
 def yardsticks(train: list[TextPair], test: list[TextPair]) -> dict[str, float]:
-    """Error rates of what needs no network: IBM Model 1, the diagonal, one link by lot."""
+    """Error rates of what needs no network: IBM Model 1, the diagonal, one link at random."""
     gold = [pair.links for pair in test]
     ends = [[max(side) + 1 for side in zip(*links, strict=True)] for links in gold]
     forward, backward = (ibm1_links(train, test, reverse=back) for back in (False, True))
@@ -264,7 +264,7 @@ def yardsticks(train: list[TextPair], test: list[TextPair]) -> dict[str, float]:
         "ibm1": forward,
         "ibm1 grow-diag": [symmetrize(f, b) for f, b in zip(forward, backward, strict=True)],
         "diagonal": [{((2 * t + 1) * m // (2 * n), t) for t in range(n)} for m, n in ends],
-        "by lot": [
+        "at random": [
             {(int(torch.randint(m, (), generator=dice)), t) for t in range(n)} for m, n in ends
         ],
         "best of one a row": [{min(g for g in ls if g[1] == t) for _, t in ls} for ls in gold],

@@ -157,7 +157,7 @@ def rules(data: dict[str, list[TextPair]]) -> dict[str, float]:
     """Score what needs no order, and what needs no learning.
 
     ``word by word``: for each source word the French word it is linked to most often in training.
-    ``right words by lot``: the reference's own words, shuffled.
+    ``right words at random``: the reference's own words, shuffled.
     """
     counts: dict[str, Counter] = defaultdict(Counter)
     for pair in data["train"]:
@@ -170,13 +170,13 @@ def rules(data: dict[str, list[TextPair]]) -> dict[str, float]:
     def by_word(sentence: str) -> str:
         return detokenize([likely.get(w, "") for w in tokenize(sentence, "en")], "fr")
 
-    def by_lot(sentence: str) -> str:
+    def at_random(sentence: str) -> str:
         words = tokenize(sentence, "fr")
         return detokenize(dice.sample(words, len(words)), "fr")
 
     return {
         "word by word": bleu([by_word(pair.source) for pair in test], test),
-        "right words by lot": bleu([by_lot(pair.target) for pair in test], test),
+        "right words at random": bleu([at_random(pair.target) for pair in test], test),
     }
 
 

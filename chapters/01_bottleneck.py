@@ -129,7 +129,8 @@ FixedVersusDynamic(**figure, index=-1)
 #
 # </details>
 #
-# {cite:t}`cho2014properties` measured such a curve in 2014 on real French and English, and
+# *On the Properties of Neural Machine Translation* {cite:p}`cho2014properties` measured such a curve in 2014 on real
+# French and English, and
 # {cite:t}`bahdanau2015` drew curves of this kind when they proposed the cure. The rest of this
 # chapter asks *why* it happens. The popular argument, that the many numbers of all states cannot fit
 # into one vector, turns out to count the wrong thing.
@@ -390,7 +391,8 @@ plt.show()
 #
 # In the example by hand each factor was $\tfrac12$. Now take a GRU as PyTorch creates it, untrained, let it
 # read sixteen sequences of random vectors, and measure the *influence* of each word. Take the root of the sum of the squared
-# derivatives in $\partial c/\partial x_i$ (estimated by random projections, averaged over the sequences), and divide it by
+# derivatives in $\partial c/\partial x_i$ (estimated from random directions, averaged over the sequences), and
+# divide it by
 # the largest of these roots, here that of the last word. Answer the question in the figure, then move its slider.
 
 # %%
@@ -451,7 +453,8 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 # $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is $\tfrac12$. (Each step back divides the influence by about 1.6, not 2: some of it also passes through the proposal and the gates.) Start $b$ at 1 and a step keeps
 # {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2,
 # {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}. The last line of the output shows the start that this book's
-# own models use: $b = 0$ and orthogonal recurrent matrices. Each line covers five seeds, with 64 units:
+# own models use: $b = 0$ and orthogonal recurrent matrices, which change the length of no vector. Each line covers
+# five seeds, with 64 units:
 #
 # ```{predict} open-gates
 # ```
@@ -476,8 +479,9 @@ for name, start in starts.items():
 # <details><summary>What the output shows</summary>
 #
 # The network is the same, and four orders of magnitude lie between its starts. Raise the bias by 2, and the
-# first word of thirty still counts a few hundredths of the last (which now enters with 0.12, not 0.5). So whoever says that gradients vanish should also
-# say from which start and over which distance. And training moves the gates, in either direction.
+# first word of thirty still counts a few hundredths of the last (which now enters with 0.12, not 0.5). So anyone who
+# says that gradients vanish should also say for which initial weights and over what distance. And training moves the
+# gates, in either direction.
 #
 # </details>
 #
@@ -502,7 +506,7 @@ for name, start in starts.items():
 # From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$
 # (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the weight
 # is near 1, the gradient arrives at the *state* almost undiminished, whatever lies between. (How much of it a state
-# passes on to its own word still hangs on the gates.) Measure one part at a time:
+# passes on to its own word still depends on the gates.) Measure one part at a time:
 # first the *sum* alone, with equal weights $\alpha_{ti} = 1/T_s$. That is still a fixed vector, the mean
 # of all states.
 
@@ -601,12 +605,12 @@ for n in (4, 8, 12, 16):
 # Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones.
 # The fixed curve dips at twelve and recovers at sixteen; attention, lower at eight and twelve than
 # at four, recovers at sixteen, too. Up to twelve words the grammar draws each sentence as a whole; beyond
-# that, it adds clause to clause. This is a likely reason. Another is that the training has a third as many
-# sentences of twelve words as of sixteen. The measurement cannot separate either reason from the effect of length.
+# that, it adds clause to clause. This is a likely reason. Another is that the training set has only a third as many
+# twelve-word sentences as sixteen-word ones. The measurement cannot separate either reason from the effect of length.
 #
 # ### Which words are lost?
 #
-# Now ask the *recall* question: of the reference's words, how many does the translation have anywhere?
+# Now ask how many of the reference's words the translation has anywhere: its *recall*.
 # Count separately for each third of the reference. (A model's figures are means over its three seeds; how
 # far the seeds lie apart was not stored.) Small words such as *le* and *de* occur in many
 # sentences, so some are found by luck. To see how many, put the reference of another English sentence of the same length in
@@ -656,13 +660,14 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 # %% [markdown]
 # ## Three fixes, and what each leaves as it is
 #
-# {cite:t}`sutskever2014` used all three together and translated long sentences well. One by one: (for this chapter no larger fixed vector was trained)
+# {cite:t}`sutskever2014` used all three together and translated long sentences well. Here they are one by one. (No
+# larger fixed vector was trained for this chapter.)
 #
 # - **A larger vector** pushes the curve of the superposition experiment to the right. It does not shorten
 #   the path of the gradient. With PyTorch's start, four times the units make no visible difference for the first of thirty words. With this book's start they help, by a factor of about three (the cell below); we did not test why. Raising the update gate's bias by 2 brought four orders of
 #   magnitude.
-# - **Reversing the source** {cite:p}`sutskever2014` brings the first words close together and moves the
-#   last ones apart. A bidirectional encoder has both ends close and the middle far away.
+# - **Reversing the source** {cite:p}`sutskever2014` brings the first source and target words closer together and
+#   moves the last ones further apart. A bidirectional encoder has both ends close and the middle far away.
 # - **Beam search**, which follows several translations at once instead of the greedy one, looks for a
 #   more probable translation under the same $p(y \mid x)$. If the model no longer knows whether it read
 #   about a child or a hedgehog, no search can find out.

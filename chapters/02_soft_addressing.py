@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 90
+#     minutes: 95
 #     covers: [F-02, F-03, F-04, F-19, F-26, V-02, D-02, P-01]
 # ---
 
@@ -18,7 +18,7 @@
 #
 # **You need** PyTorch tensors, the exponential function, and what a gradient is. **This chapter covers** queries,
 # keys and values; softmax, its Jacobian and its numerics; temperature; masks, and six ways to get them
-# wrong; entropy; hard against soft. Sections marked *optional* are needed nowhere else in this book.
+# wrong; entropy; hard versus soft. Sections marked *optional* are needed nowhere else in this book.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -472,7 +472,9 @@ def first_gradients(temperature):  # the largest entry for each query
 #
 # On the left, the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's
 # eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
-# gradient that is exactly zero in 32 bits, and at 0.01 most are below $10^{-8}$, which Adam adds to its divisor. The share that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is 12.5%). Size is not all: in 64 bits and without that constant most queries still fail.
+# gradient that is exactly zero in 32 bits, and at 0.01 most are below $10^{-8}$, which Adam adds to its divisor. The
+# share that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is
+# 12.5%). Size is not the whole story: in 64 bits and without that constant most queries still fail.
 #
 # Soft addressing learns because its weights are *not* saturated. To keep them so at the start of training, the Transformer divides
 # its dot products by $\sqrt{d}$: the *scaled* dot product of a later chapter.
@@ -656,7 +658,9 @@ ResultTable(heads, rows, "Which ways give the right weights, by the score of the
 
 # %% [markdown]
 # With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. Of the ways here only `masked_softmax` passes every test. It *replaces* the scores of the pads, in their columns and in every
-# row, by $-\infty$, and does so before the softmax.
+# row, by $-\infty$, and does so before the softmax. (To test code that others wrote, do more: call it twice, with
+# different masks, and with a batch of one, since a program may keep an earlier mask; and look whether it changed
+# what it was given.)
 #
 # There is one thing that no mask on scores can do: a weight of 0 does not protect against a NaN in a
 # *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be
@@ -666,8 +670,9 @@ ResultTable(heads, rows, "Which ways give the right weights, by the score of the
 # ### Which number stands for minus infinity?
 #
 # In real code you meet $-10{,}000$, $-10^9$, the lowest number of the type, and $-\infty$. The next cell
-# takes each of the four as a *replacement* for the pad's score, in three number formats (float16,
-# bfloat16, float32). The two words have scores of $-20{,}000$, which a diverging training can produce.
+# takes each of the four as a *replacement* for the pad's score, in three number formats: float32, float16, and
+# bfloat16 (16 bits, with fewer digits but the range of float32). The two words have scores of $-20{,}000$, which a
+# diverging training can produce.
 # The table shows the weight of the pad, then the weights of a row in which all three positions are
 # masked:
 
@@ -687,7 +692,8 @@ for name, number in fills.items():
 
 # %% [markdown]
 # $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The lowest number of the type works as a replacement, but a row with nothing to attend gets equal weights on its pads. $-\infty$ is
-# exact, and turns such a row into NaN. The package uses $-\infty$ and treats such rows separately.
+# exact, and turns such a row into NaN. The package uses $-\infty$ and treats such rows separately, as the next
+# section shows.
 
 # %% [markdown]
 # ### A row with nothing to attend
@@ -732,11 +738,13 @@ for name, parameters in left.items():
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
-# gradient.
+# The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero gradient: it sets the scores
+# of such a row to 0 before the softmax, and its weights to 0 after it.
 #
 # Patching the context with `nan_to_num`, as the line in the middle does, is no help. The loss was a
-# finite number all along; the NaN weights are still there for the backward pass to multiply by zero.
+# finite number all along; the NaN weights are still there for the backward pass to multiply by zero. The rule holds
+# for every formula with a mask, a logarithm or a division: **put a harmless number in before you compute**, and
+# clear the result afterwards. To clear the result alone leaves NaN in the gradient.
 #
 # </details>
 
@@ -957,10 +965,11 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # | seqattn, `mask` | may be attended | zeros |
 # | PyTorch `scaled_dot_product_attention`, boolean `attn_mask` | may be attended | zeros; NaN before PyTorch 2.5 |
 # | the same, float `attn_mask` | not a flag: it is *added* to the scores, and 0/1 hides nothing | zeros; NaN before 2.5 |
-# | PyTorch `nn.MultiheadAttention`, `key_padding_mask` and `attn_mask` | **ignore** | NaN; with `need_weights=False` zeros where gradients are recorded |
+# | PyTorch `nn.MultiheadAttention`, `key_padding_mask` and `attn_mask` | **ignore** | NaN; with `need_weights=False` the output's bias (0 in a fresh layer), but NaN again in self-attention, in evaluation, without gradients |
 # | Keras `Attention`, `mask` | may be attended | equal weights, pads included |
 #
-# The next cells check the rows on PyTorch, the last column of `nn.MultiheadAttention` only in part. (With an identity matrix for values, the output *is* the
+# The next cells check the rows on PyTorch; for `nn.MultiheadAttention` they check the last column only in part.
+# (With an identity matrix for values, the output *is* the
 # weights. The row on Keras is checked by the tests of this book, so that you need not install it.) The
 # last line prints the weights that `nn.MultiheadAttention` computes if you hand it a mask in our
 # convention:
@@ -1036,7 +1045,7 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 #
 # - Soft addressing: *Neural Turing Machines* {cite:p}`graves2014`, where a memory is addressed by a
 #   softmax with a learned temperature; *Neural Machine Translation by Jointly Learning to Align and
-#   Translate* {cite:p}`bahdanau2015`; *Show, Attend and Tell* {cite:p}`xu2015`, hard against soft.
+#   Translate* {cite:p}`bahdanau2015`; *Show, Attend and Tell* {cite:p}`xu2015`, hard versus soft.
 # - Softmax: its name and its use for probabilities {cite:p}`bridle1990`, its numerics
 #   {cite:p}`blanchard2021`, its temperature {cite:p}`hinton2015`.
 # - Spread: entropy {cite:p}`shannon1948` and its exponential as an effective number

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 115
+#     minutes: 120
 #     covers: [F-05, F-06, F-09, W-01, W-04, D-03, D-04, D-13, D-20, D-21]
 #     exercise: 03_additive
 # ---
@@ -18,8 +18,8 @@
 # Cho and Bengio (2015) brought attention to translation. You compute it on paper, write it in five lines,
 # and build a translator around it that you can use.
 #
-# **You need** [soft addressing](02_soft_addressing.ipynb): softmax, masks, the weighted sum. **It
-# covers** the additive score by hand, in PyTorch and as a network; the order of events in the decoder;
+# **You need** [soft addressing](02_soft_addressing.ipynb): softmax, masks, the weighted sum. **This chapter covers**
+# the additive score by hand, in PyTorch and as a network; the order of events in the decoder;
 # what can be computed once; why the tanh has to bend; training; and the alignment that training brings
 # with it. *Keys once* can wait for a second reading.
 
@@ -141,7 +141,8 @@ print("context", context)
 # \end{aligned}
 # $$ (eq-concat-is-additive)
 #
-# Here $z_{tik}$ is the $k$-th number of $z_{ti}$. Each hidden unit is a detector. It draws a line
+# Here $z_{tik}$ is the $k$-th number of $z_{ti}$ (this $k$ counts; it stands for no key). Each hidden unit is a
+# detector. It draws a line
 # through the space of pairs (in more dimensions, a hyperplane) and says on which side a pair lies, with
 # a soft edge. One unit could learn "a verb is due and this word is a verb". Then $v_k$ says how much
 # that counts, and with which sign.
@@ -297,8 +298,10 @@ concat = torch.tanh(pairs @ torch.cat([A_q, A_k], 1).T) @ u
 torch.testing.assert_close(concat, scores)
 
 # %% [markdown]
-# So the "concat" score that you will meet in other texts, and in Luong et al. (2015), is the additive
-# score ({eq}`eq-concat-is-additive`). It is another way to store the weights, and a wasteful way to
+# So the formula of the "concat" score that you will meet in other texts, and in Luong et al. (2015), is that of the
+# additive score ({eq}`eq-concat-is-additive`). (What they trained was less: by their footnote 15 the part of the
+# matrix for the source states was the identity, and they take that for a likely reason why it did badly.) It is
+# another way to store the weights, and a wasteful way to
 # compute with them: the states are copied $T \cdot S$ times and multiplied each time.
 #
 # **The common mistake** is to forget the two `None`s. With unequal sizes (other than 1) PyTorch refuses.
@@ -571,7 +574,8 @@ print("weights with no query at all:", keys_alone)
 # ## Train one
 #
 # The book's toy corpus is drawn from a grammar: English sentences and their French translations, with
-# real differences in word order, and with **gold alignments**. The grammar knows which word came from
+# real differences in word order, and with **gold alignments**: the true links from each French word to its English
+# one. The grammar knows which word came from
 # which; the model never sees that. The model gets pairs of sentences and has to predict each French word
 # from the French words before it and the English sentence. We keep to sentences of at most eight words,
 # so that training takes half a minute.
@@ -622,7 +626,7 @@ for pair in FIVE:
 # they have nothing in common; the last chapters of this book write it in per cent. (The full definition
 # distinguishes sure links from possible ones; a grammar is always sure.)
 #
-# Three rules need no model. The first draws a source word by lot for each target word. The second is
+# Three rules need no model. The first draws a source word at random for each target word. The second is
 # the *diagonal*: word 1 goes with word 1, word 2 with word 2, and so on. The third is the lowest rate
 # that one link for each target word can reach, given that some words have two gold links.
 
@@ -646,7 +650,7 @@ def error_rate(model):
 ends = [[max(side) + 1 for side in zip(*links)] for links in gold]
 lot = Random(0)
 rules = {  # links (source position, target position) without looking at a word
-    "by lot": [{(lot.randrange(m), t) for t in range(n)} for m, n in ends],
+    "at random": [{(lot.randrange(m), t) for t in range(n)} for m, n in ends],
     "diagonal": [{(i, i) for i in range(min(m, n))} for m, n in ends],
     "best single links": [
         {min(g for g in links if g[1] == t) for _, t in links} for links in gold
@@ -741,12 +745,12 @@ for batch in (*batches.epoch(0), *batches.epoch(1)):
         updates.append(len(losses))
         error_rates.append(error_rate(model))
 
-# %% mystnb={"image": {"alt": "Line chart over the updates of two epochs. The alignment error rate starts near that of a link by lot, crosses the dashed line of the diagonal in the first epoch, and ends below a fifth, above the dotted line of the best single links."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Line chart over the updates of two epochs. The alignment error rate starts near that of a random link, crosses the dashed line of the diagonal in the first epoch, and ends below a fifth, above the dotted line of the best single links."}} tags=["hide-input"]
 figure, axes = plt.subplots()
 axes.plot(updates, error_rates, marker="o", color=BLUE)
 axes.annotate("largest weight", (updates[1], error_rates[1]), (8, 8),
               textcoords="offset points", color=BLUE, weight="bold")  # fmt: skip
-for name, dashes in (("by lot", "-."), ("diagonal", "--"), ("best single links", ":")):
+for name, dashes in (("at random", "-."), ("diagonal", "--"), ("best single links", ":")):
     axes.axhline(rate[name], color=GREY, linestyle=dashes)
     axes.annotate(name, (1, rate[name]), (-2, 4), xycoords=("axes fraction", "data"),
                   textcoords="offset points", ha="right", color=GREY)  # fmt: skip
@@ -761,7 +765,7 @@ plt.show()
 # penalty. The trainings without it, in a table below, end under the diagonal as well: there, alignment is
 # learned because it helps to translate.
 #
-# **If your curve stays flat** at the height of the line *by lot*, look at one map. If its rows are equal, whatever the
+# **If your curve stays flat** at the height of the line *at random*, look at one map. If its rows are equal, whatever the
 # word, the attention has not left the linear regime: train for longer or take larger steps. If the rows
 # differ and none is right, suspect first that the links are off by one (a column for the first word, a row for
 # `<bos>`) or that a mask is inverted.
@@ -836,7 +840,8 @@ for found in translator.translate(mine):
 # {{ sizes["test"] }} test sentences. (These seeds draw the first weights alone; the batches come in one order.)
 # BLEU and *exact*, the share of sentences translated word for word like the reference, judge greedy
 # translations: each step writes its most probable word. (The five sentences above were translated by beam
-# search, here and with each of the seeds.) The first line of the card gives the command that makes these numbers again. For
+# search, here and with each of the seeds.) The first line of the card gives the command that reproduces these
+# numbers. For
 # comparison there is IBM Model 1 (1993), a word aligner without a network. It counts which words occur
 # together in the same {{ f"{sizes['train']:,}" }} pairs.
 
@@ -878,10 +883,12 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **With the penalty the error rates are lower.** Each seed with it has a lower error rate than each seed without.
+# - **With the penalty the error rates are lower.** Every seed with it has a lower error rate than every seed without.
 #   (With three seeds on each side luck alone separates the ranges one time in ten; [chapter 17](17_evaluation.ipynb) counts it.)
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges are apart at two of three
-#   learning rates.) But with the penalty more words look most at `<eos>`, and a missing link costs less than a wrong one. If those words count as wrong, the ranges overlap, by little (0.184 to 0.200 with it, 0.198 to 0.275 without): whether the links are better hangs on the rule.
+#   learning rates.) But with the penalty more words look most at `<eos>`, and a missing link costs less than a wrong
+#   one. If those words count as wrong, the ranges overlap slightly (0.184 to 0.200 with it, 0.198 to 0.275 without):
+#   whether the links are better depends on the rule.
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 is level with the worst seed
 #   that had the penalty, and less than 0.01 below the best that had none: too little to call a difference.
@@ -917,7 +924,8 @@ for ax, (title, found, pair) in zip(axes, shown):
 plt.show()
 
 # %% [markdown]
-# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred but for the row of *il*, even at words that came out right.
+# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred except in the row of
+# *il*, even for words that came out right.
 #
 # The rows of the untrained map are not only even. They are *the same*, as the section on the tanh
 # predicted: small weights, linear regime, no influence of the query.
@@ -969,25 +977,25 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 #   is certain.
 #
 # How far off are the misses? Take the target words of the test sentences whose largest weight is on a wrong source word (not on `<eos>`). How many miss by one word? In sentences this short many wrong words *are* neighbours
-# of the right one, so the second line gives the share for a wrong word drawn by lot. The third line
+# of the right one, so the second line gives the share for a wrong word drawn at random. The third line
 # gives, of the misses by one word, the share that lie one word to the *right*.
 
 # %%
 for name, found in runs.items():
     for what, label in (
         ("near", "near"),
-        ("chance", "by lot"),
+        ("chance", "at random"),
         ("right", "to the right"),
-        ("right_chance", "by lot"),
+        ("right_chance", "at random"),
     ):
         seeds = "  ".join(f"{run['misses'][what]:.0%}" for run in found)
         print(f"{name:17s} {label:13s} {seeds}")
 
 # %% [markdown]
-# Three misses of four land on a neighbour; drawn by lot, a third would. So the misses are not random.
+# Three misses of four land on a neighbour; drawn at random, a third would. So the misses are not random.
 # They lean to the right: the English word after the right one is taken more often than a neighbour drawn
-# by lot would be. (A word at the start of its sentence has no neighbour on its left; the lot allows for
-# that.) An article that looks at its noun would explain the lean; this experiment does not test that.
+# at random would be. (A word at the start of its sentence has no neighbour on its left; the draw allows for
+# that.) An article that looks at its noun would explain this tendency; this experiment does not test that.
 #
 # As a picture of *what the model attends to* the map is exact. As an alignment it is a good guess with a
 # systematic error.
@@ -1077,8 +1085,8 @@ print(f"{4 * numbers / 1000 / 1e6:.2f} MB for the scores")
 
 # %% [markdown]
 # In Bahdanau's order this tensor is computed one step at a time, because each query waits for the state
-# before; the total memory is the same. Adding and bending is also work that fast matrix hardware cannot
-# help with. For these reasons the next chapters use products.
+# before; the total memory is the same. Nor can fast matrix hardware speed up the additions and tanhs. For these
+# reasons the next chapters use products.
 #
 # **Saturation.** The derivative of $\tanh z$ is $1 - \tanh^2 z$. Every gradient on its way from the score
 # to $W_q$, $W_k$ or a state is multiplied by this derivative. Multiply the states by 10 or by 100, which
@@ -1097,7 +1105,7 @@ for scale in (0.1, 1, 10, 100):
 # %% [markdown]
 # Far out nearly every unit says $+1$ or $-1$, and a small change of the query changes nothing. Hardly any
 # gradient comes back to the query, the keys and their matrices, and the scores stop growing: that is the bound {eq}`eq-additive-bound`. The formula
-# has **no scale** built in that would prevent this.
+# has **no scale** built in that would keep this in check.
 
 # %% [markdown]
 # ## Questions that readers ask

@@ -159,7 +159,7 @@ for d in (2, 16, 64):
 #
 # </details>
 #
-# In a trained model nothing is drawn by lot. The model can turn its queries so that a long key is often
+# In a trained model nothing is drawn at random. The model can turn its queries so that a long key is often
 # heard. But length alone does not make every query hear it.
 #
 # ## The general score: ask another question
@@ -441,8 +441,8 @@ except ValueError as error:
 # words and their end mark. The learning rate of each score was chosen among four, by BLEU on validation
 # sentences with one seed. Then three seeds, which draw nothing but the first weights, were judged once: on
 # test sentences as short as those of the training, and on sentences of 11 or 12 words, longer than any in
-# training. Beside them stand the fixed vector of chapter 1, and two rules for links: the diagonal, and links
-# drawn by lot.
+# training. Beside them stand the fixed vector of chapter 1, and two rules for links: the diagonal, and links drawn
+# at random.
 #
 # ```{predict} location-short
 # ```
@@ -466,7 +466,7 @@ for score in trained:
     rows.append([score, *bleu, *aer])
 fixed = [seeds_of("fixed", split, "bleu", ".1f") for split in ("test", "longer")]
 rows.append(["fixed", *fixed, "", ""])
-for rule in ("diagonal", "by lot"):
+for rule in ("diagonal", "at random"):
     rates = [f"{stored['yardsticks'][split][rule]:.2f}" for split in ("test", "longer")]
     rows.append([rule, "", "", *rates])
 heads = ("model or rule", "BLEU, short", "longer", "AER, short", "longer")
@@ -486,8 +486,9 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # On the short sentences BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one. Every location seed is above every seed
 # of the three other scores. (On the validation sentences, location and dot overlap.) On the longer sentences
-# location is above additive and dot; from general no difference is seen. Much hangs on the rate: location
-# chose 0.03. At 0.01, the rate that general and additive chose, location was level with them (validation, one seed).
+# location is above additive and dot; between it and general no difference is seen. Much depends on the rate:
+# location chose 0.03. At 0.01, the rate that general and additive chose, location was level with them (validation,
+# one seed).
 #
 # Why? French words keep nearly the places of their English ones, we guess, and $s_t$
 # knows how far the translation has come. And each encoder state has read the whole sentence, so it can
@@ -495,7 +496,10 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 #
 # The **links** tell another story. The error rate of location is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
-# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on longer sentences as well. (There the links of location and of additive are worse than the diagonal's.) But the additive score compares too, and on the short sentences one of its three seeds has worse links than every location seed. Its other two have better ones. So neither BLEU nor links say who compares.
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on
+# longer sentences as well. (There the links of location and of additive are worse than the diagonal's.) But the
+# additive score compares too, and on the short sentences one of its three seeds has worse links than every location
+# seed. Its other two have better ones. So neither BLEU nor links tell which model compares. 
 #
 # </details>
 
@@ -504,17 +508,20 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # passes; longer training may change the order.
 
 # %% [markdown]
-# The table does not say that the location score is the better one. **BLEU on sentences like those of the
+# The table does not say that the location score is the better one. (Luong et al. saw the same two sides: in their
+# table 4 the location score has a higher BLEU than general and a lower one than dot, and they found that it does not
+# learn good alignments.) **BLEU on sentences like those of the
 # training is no test of a mechanism**. Look for a test that shows the mechanism:
 #
 # - *A source longer than $W_a$.* No training helps: there is no row. The package refused 17 words above.
 # - *A place that training never reached.* Rows beyond the longest training sentence get no gradient. The longer sentences above reach such rows; BLEU did not show it, so look at the rows themselves.
-#   Nothing but weight decay ever changes them.
+#   Nothing but weight decay, a pull towards 0 that some optimisers add, ever changes them.
 # - *Two sources, one state.* The weights are the same, bit for bit. The cell above asserted that as well.
 #
 # A score that compares is defined for a source of any length and changes with the source. Whether it
 # translates longer sentences well is another question, to be measured: here all of them fell.
-#
+
+# %% [markdown]
 # ### How much of a real map is place?
 #
 # Take five German captions that people wrote, translated by the additive model that
@@ -569,7 +576,10 @@ plt.show()
 # %% [markdown]
 # The first translation is right, though not in the reference's words: *{{ captions[0]["text"] }}* For every
 # caption the places tell more than equal weights. For three they tell more than the diagonal does, for two a
-# little less. Part of a map, above all its beginning, can be told without any word, even where the score compares words: in each caption the first half of the rows overlaps more than the second. (Five captions, one model. All begin alike, with people and mostly a verb next, which may be what makes beginnings easy to tell.)
+# little less. Part of a map, above all its beginning, can be predicted without looking at any word, even where the
+# score compares
+# words: in each caption the first half of the rows overlaps more than the second. (Five captions, one model. All
+# begin in the same way, with people and usually a verb, which may be what makes beginnings easy to predict.)
 
 # %% [markdown]
 # ## Where it breaks
@@ -577,15 +587,17 @@ plt.show()
 # **Slicing to fit.** The dot score needs states of one size. A bidirectional encoder has larger ones. `keys[..., :d]` runs and throws away the backward half. Use the general score.
 #
 # **A name that means something else.** Some programs compare the score's name with two or three strings,
-# and take the last score for anything else. Then a typing error builds another model. The package
+# and take the last score for anything else. Then a typo builds a different model. The package
 # refuses it.
 #
 # **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with the lengths of its vectors. If their numbers are independent, of mean 0 and variance 1, those lengths grow with $d$, and the variance of the product is $d$. (For vectors of length 1 it is not.) For
 # large $d$ the softmax can saturate before anything is learned. The next chapter derives this, and what
 # to divide by.
 #
-# **Folklore.** "Bahdanau for small data, Luong for large" has no measurement behind it that we could
-# find. "The general score is cheap" depends on the order of multiplication. Choose a score by measuring
+# **Folklore.** "Bahdanau for small data, Luong for large" has no measurement behind it that we could find. In a
+# large study of English to German the additive score came out slightly ahead of the multiplicative one
+# {cite:p}`britz2017`. "The general score is cheap" depends on the order of multiplication. Choose a score by
+# measuring
 # it on validation data, with each at its own learning rate.
 
 # %% [markdown]

@@ -132,7 +132,7 @@ for d in (2, 4, 8):
 # $$ e_{ti} = \frac{s_t^\top h_i}{\sqrt d} $$ (eq-scaled-dot-score)
 #
 # Read the variance once more: the scaled score has variance 1 only if $\sigma_q\sigma_k = 1$. That is a
-# property of the vectors, and $\sqrt d$ knows nothing of it.
+# property of the vectors, and $\sqrt d$ takes no account of it.
 
 # %% [markdown]
 # ### What saturation costs
@@ -166,7 +166,7 @@ for d in (4, 64, 1024):
 # Divided, the numbers hardly depend on $d$. Undivided, the largest weight goes to 1 and the derivatives
 # go towards 0.
 #
-# ## For whom is the root?
+# ## Which vectors need the root?
 #
 # Now take vectors that break an assumption. Let $u$ have *length 1*, its direction drawn evenly. For any
 # fixed $w$ of length 1, the mean of $u^\top w$ is 0, since $u$ and $-u$ are equally likely. Take $w$ as
@@ -230,10 +230,12 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # For states that were normed and projected (each brought to mean 0 and variance 1, then multiplied by a random
-# matrix whose entries have the variance $1/d$, Xavier's start), dividing brings the spread near 1 at every
+# matrix whose entries have the variance $1/d$: Xavier initialisation), dividing brings the spread near 1 at every
 # size. The queries and keys of many Transformers are made in this way, but not all from this start. PyTorch's default
 # for `nn.Linear` has a variance of $1/(3d)$: the divided spread is near a third. Entries with a standard deviation of
-# 0.02, as in the code of GPT-2 (BERT's is nearly so), make the divided spread $0.0004\,d$, which grows with the size. For raw states of a fresh GRU the products are *below* 1 before anything is
+# 0.02, as in the code of the Transformer GPT-2 (that of BERT, another one, is similar), make the divided spread
+# $0.0004\,d$, which grows with the size.
+# For raw states of a fresh GRU the products are *below* 1 before anything is
 # divided, and from $d = 16$ on they shrink: PyTorch draws the weights of a larger GRU from a smaller range.
 # Divided, they give weights that are nearly equal, the more so the larger $d$ is.
 #
@@ -670,7 +672,7 @@ heads = (
     "counted",
     "formula",
     "steps from first word to last",
-    "steps in a row",
+    "sequential steps",
 )
 ResultTable(heads, rows, "Two layers on one sentence")
 
@@ -689,10 +691,12 @@ ResultTable(heads, rows, "Two layers on one sentence")
 # ## All scores at one budget
 #
 # Which score? Here are translators that differ in the score alone: one encoder (a GRU, 32
-# numbers in each direction), Luong's order without input feeding, one readout (it starts at the words' frequencies),
+# numbers in each direction), Luong's order without input feeding, one readout (its bias starts at the words'
+# frequencies, as chapter 6 explains),
 # {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, eight passes over them. "Equal budget" has a
-# trap: a small matrix, or a factor before the scores, wants its own learning rate. So each score had three
-# rates or more, threefold apart, and BLEU on validation sentences chose. Then three seeds (of the first weights alone) were
+# trap: a small matrix, or a factor before the scores, wants its own learning rate. So each score was tried at three
+# or more rates, a factor of three apart, and the one with the best BLEU on validation sentences was kept. Then three
+# seeds (of the first weights alone) were
 # judged once on the {{ stored["card"]["tested on"] }} test sentences.
 #
 # ```{predict} scaled-or-not
@@ -899,8 +903,11 @@ assert torch.equal(one, other)  # another sentence, the same scores
 #
 # Read the table above with its limits. For recurrent states of equal size begin with the plain dot product, and measure:
 # it has no weights, and in this one grammar a higher BLEU than any other score here that compares a query with keys. (In links and perplexity no
-# difference from general is seen.) If the sizes differ, take general, or a reduced rank. If queries and keys come out of norms and matrices, divide by the root, and look at the spread. Give each its own
-# learning rate, or you compare rates.
+# difference from general is seen.) If the sizes differ, take general, or a reduced rank. If queries and keys are
+# normalised and then multiplied by matrices, divide by the root, and look at the spread. Give each its own learning
+# rate, or you compare rates. And do not carry the ranking of the table to other models: in [the
+# capstone](20_study.ipynb), with other readouts, orders and sizes, the additive score is ahead of general in most
+# settings.
 #
 # </details>
 #

@@ -14,8 +14,9 @@
 # # The decoder: two orders of one step
 #
 # This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
-# You write a step that can be both Bahdanau's and Luong's. If a decoder asks with its state alone, two probes tell you which state asks, and whether the
-# update hears of attention, whatever a program calls itself. And you see a single line decide what a
+# You write a step that can be both Bahdanau's and Luong's. If a decoder asks with its state alone, two probes tell
+# you which state asks, and whether attention reaches the update, whatever the program is called. And you see a
+# single line decide what a
 # translator learns in its first updates.
 #
 # **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the
@@ -259,8 +260,8 @@ ResultTable(heads, rows, "A real caption, step by step")
 # ## Ten lines, any order
 #
 # Here is the whole step. The two `if`s on the order are the two papers. `part` holds the layers, `memory`
-# the projected keys of [chapter 3](03_additive.ipynb). The hidden cell below compares it with the package's
-# step, and the readouts with their formulas:
+# the projected keys of [chapter 3](03_additive.ipynb). The hidden cell after it compares it with the package's step,
+# and the readouts with their formulas; what that cell prints stands below the code:
 
 
 # %%
@@ -337,7 +338,7 @@ DecoderFlow(
 )
 
 # %% [markdown]
-# Find out with it: how does a context get into a later state in Bahdanau's order? And in Luong's, with feeding
+# Use it to find out how a context gets into a later state: in Bahdanau's order? And in Luong's, with feeding
 # and without?
 #
 # ## Two probes
@@ -478,7 +479,8 @@ for i, pair in enumerate(FIVE):
         print(f"    {name:12s} {said if len(said) <= 60 else said[:57] + '...'}")
 
 # %% [markdown]
-# - **The tanh from zero is held up**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
+# - **The tanh that starts from zero stalls**, in all seeds. Its loss at the end is
+#   {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
 #   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. In the seed shown it begins four of the
 #   five sentences with *le peintre est*, whatever they are about. Stuck is not dead: a small slope is not zero, and in the
 #   last updates its features begin to leave the ends. This training is too short to tell what they would
@@ -529,7 +531,7 @@ rows = [
     for name, found in grid.items()
 ]
 yard = stored["yardsticks"]["valid"]
-rows += [[rule, "", "", "", f"{yard[rule]:.2f}"] for rule in ("diagonal", "by lot")]
+rows += [[rule, "", "", "", f"{yard[rule]:.2f}"] for rule in ("diagonal", "at random")]
 heads = ("asks, update", "loss", "BLEU", "BLEU, test", "AER")
 ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds")
 
@@ -576,13 +578,14 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # ## Where the step begins
 #
 # **The bridge.** The first state has to come from the encoder, which may have another size, another number
-# of layers, and two directions. For each layer of the decoder, the package makes it from the encoder's layer
-# across from it,
+# of layers, and two directions. For each layer of the decoder, the package makes it from the corresponding encoder
+# layer,
 #
 # $$ s_0 = \tanh\big(W\,\bar h + b\big), \qquad \bar h = [\overrightarrow h_{T_s}; \overleftarrow h_1] $$ (eq-bridge)
 #
 # with the forward state at the last real word and the backward state at the first. Each layer has a matrix
-# of its own. An LSTM's memory cell has another one, without the tanh, since a cell has no bounds.
+# of its own. An LSTM, another recurrent unit, keeps a second vector, its *memory cell*. It has a bridge matrix of
+# its own, without the tanh, since a cell has no bounds.
 #
 # `nn.GRU` returns those states in `hidden`, and `hidden[-1]` alone is the *backward half*:
 
@@ -670,8 +673,10 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
     print(f"{name:9s} 5 pads: {off[name][0]:.3f}   45 pads: {off[name][1]:.3f}")
 
 # %% [markdown]
-# So a test needs two parts: more pads, *and* other content at the pads. A second trap: the states come back
-# only as wide as the longest sentence of the batch, and no longer fit a wider mask. Pass `total_length`. The
+# So a test needs two parts: more pads, *and* other content at the pads. A second trap: `pad_packed_sequence` gives
+# the states back only as wide as the longest sentence of the batch, and they no longer fit a wider mask. Pass
+# `total_length`. (And pass `enforce_sorted=False` to `pack_padded_sequence`, unless your batches are sorted by
+# length.) The
 # decoder needs no packing. It reads from left to right, so pads at the end touch nothing before them, and
 # the loss skips them.
 #

@@ -66,10 +66,12 @@ BeamTree()
 # What to try:
 #
 # - Compare what widths 1 and 2 keep at the first step.
-# - At a width of 2, raise the length penalty slowly. The winner changes. Which of the table's last two
+# - At a width of 2, raise the length penalty slowly (it divides the log-probability by a power of the length). The
+#   winner changes. Which of the table's last two
 #   columns did the slider change?
 # - Does a width of 3 or 4 bring anything new?
-#
+
+# %% [markdown]
 # ## By hand
 #
 # After *le*, several words share the probability; after *un*, one word has nearly all of it.
@@ -83,8 +85,8 @@ BeamTree()
 # Greedy search drops *un* at its first step and never meets the second line. A width of 2 keeps both. Of all their continuations the four likeliest are *un chat* 0.36, *le chat* 0.24, *le chien* 0.21
 # and *le gros* 0.12. The first two stay, and the best sentence is found.
 #
-# Every further word multiplies by a number of at most 1, so a search for the most probable sentence leans
-# towards short ones. Wu et al. (2016) divide the log by $((5 + n)/6)^\alpha$, where $n$ counts the words,
+# Every further word multiplies by a number of at most 1, so a search for the most probable sentence favours short
+# ones. Wu et al. (2016) divide the log by $((5 + n)/6)^\alpha$, where $n$ counts the words,
 # the end included. For $\alpha = 0.6$ the last two lines become −1.410 and −1.376: now the longer one wins.
 # They change places at $\alpha = \ln(1.7556/1.6756) / \ln(9/8) = 0.396$.
 
@@ -229,8 +231,9 @@ print(f"wanted {math.exp(forced.score):.2f}  {forced.text}")
 # Now the same translator translates two sets of test sentences. The short ones are like those it was trained
 # on. The long ones have 18 to 24 words, more than any of its training, and nearly all join clauses by *, and*, as none of its training does. Beams of 1 to 20 run without a
 # length penalty; two penalties follow. In the table, *length* is the number of words written, as a share
-# of the references', and the errors are counts of sentences. The intervals below the table come from
-# drawing the sentences anew. There is one trained model, so they say nothing about another training.
+# of the references', and the errors are counts of sentences. The intervals below the table come from drawing the
+# sentences anew: again and again as many, with replacement ([chapter 17](17_evaluation.ipynb) explains it). There is
+# one trained model, so they say nothing about another training.
 #
 # ```{predict} wider-on-long
 # ```
@@ -264,7 +267,13 @@ for split in ("short", "long"):
 # **Short sentences.** Every setting returns the same BLEU: greedy search already finds what a beam of 20 finds.
 #
 # **Long ones.** From 1 to 20 mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. The fall from 5 to 20 and the rise with the length penalty both come from length. BLEU is a brevity penalty ({eq}`eq-brevity`) times a mean of n-gram precisions: the brevity penalty moves more than BLEU does, and the precisions move in the
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter.
+# From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the
+# interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`;
+# {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with
+# intervals above zero. The fall from 5 to 20 and the rise with the length penalty both come from length. BLEU is a
+# brevity penalty ({eq}`eq-brevity`) times a mean of precisions of $n$-grams (runs of $n$ words): the brevity penalty
+# moves more than BLEU does, and the precisions move in the
 # opposite direction.
 #
 # **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score; then the test only hints. It can see a search error only where the reference itself is likely.) The narrow beams did miss likelier
@@ -308,7 +317,7 @@ for options in ways:
 #
 # ### Smoothed labels
 #
-# With one right word, the loss is never content: a probability of 0.99 should become 0.999. *Label
+# With one right word, the loss is never satisfied: a probability of 0.99 should become 0.999. *Label
 # smoothing* asks for less. It spreads a share $\varepsilon$ of the probability evenly over all $\lvert V\rvert$ words:
 #
 # $$
@@ -343,7 +352,8 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # ### Clipping
 #
 # One odd batch can bring a gradient many times the usual length. In plain gradient descent the step is as
-# many times too long, and can undo an epoch. (AdamW {cite:p}`loshchilov2019`, which all trainings of this chapter use, divides by the usual size, so
+# many times too long, and can undo an epoch. (AdamW {cite:p}`loshchilov2019`, Adam with a pull of the weights
+# towards 0, which all trainings of this chapter use, divides by the usual size, so
 # its steps stay in bounds.) *Clipping by global norm* takes all gradients $g$ of the model as one vector. A
 # vector above length $c$ is shortened to $c$:
 #
@@ -487,7 +497,10 @@ for (by, reads), both in cost.items():
 
 # %% [markdown]
 # One small translator is trained four ways, with three seeds: plainly; with labels smoothed by 0.1;
-# with scheduled sampling, from all true words down linearly to half; without clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first weights, the same for all four, and where scheduled sampling reads a guess. Of three rates the highest was best for the *plain* training, by BLEU on validation
+# with scheduled sampling, from all true words down linearly to half; without clipping. Model, batches in their
+# order, number of updates and learning rate are the same; a seed fixes the first weights, the same for all four, and
+# the places where scheduled sampling reads a guess. Of three rates the highest was best for the *plain* training, by
+# BLEU on validation
 # sentences with the first of the seeds, and all four use it; at other rates, higher ones too, each might do better. In the table *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the same for words 2 to 5 after the wrong one, averaged, when it reads its own words. *Norm above 1* counts updates that clipping touches, or would.
 #
 # ```{predict} which-helps
@@ -572,14 +585,14 @@ plt.show()
 # %% [markdown]
 # ## My model repeats itself
 #
-# *le chat le chat le chat …* Do not begin with a penalty for repeating; first ask which part is ill. Stop at
+# *le chat le chat le chat …* Do not begin with a penalty for repeating; first ask which part is at fault. Stop at
 # the first *yes*.
 #
 # | test | if so | then |
 # |---|---|---|
 # | Does the search go on after `<eos>`? | the decoding loop | write padding after `<eos>`, and stop |
 # | Is the loss near zero on new sentences too, while the output is bad? | later words leak into a step | change a later word, see which earlier steps move |
-# | Does another source leave the output as it is? | the source is not read | `seqattn doctor` |
+# | Does another source leave the output as it is? | the source is not read | `seqattn doctor`, which puts other sources in ([chapter 18](18_build.ipynb)) |
 # | Is the perplexity under teacher forcing bad as well? | it has not learned enough | train on |
 # | Is the perplexity good, and does the model go wrong after one wrong word, on words that it gets right otherwise? | exposure bias | `recovery`, scheduled sampling |
 # | Does the map look at the same words again? | no memory of what was covered | coverage |
@@ -606,7 +619,8 @@ plt.show()
 # division by the length decides who falls. In the package, what has ended keeps its place. Open
 # beginnings of one length compete by their log-probability; penalties rank only what has ended.
 #
-# **Clipping a scaled gradient.** Mixed precision multiplies the loss by a large number. Divide first, then clip.
+# **Clipping a scaled gradient.** Training in float16 multiplies the loss by a large number, so that small gradients
+# are not lost. Divide first, then clip.
 
 # %% [markdown]
 # ## Questions that readers ask
@@ -672,13 +686,16 @@ plt.show()
 # greedy search, and train Bahdanau's design beside Luong's.
 #
 # **Next.** Maps of attention: how to read one, and how it can mislead.
-#
+
+# %% [markdown]
 # ## Sources
 #
 # - Beam search for translation: {cite:t}`sutskever2014`. Length and coverage penalties:
 #   {cite:t}`wu2016`.
-# - Wider beams that do worse: {cite:t}`koehn2017`, {cite:t}`yang2018`. Errors of the search and of the
-#   model, with an exact search: {cite:t}`stahlberg2019`.
+# - Wider beams that do worse: {cite:t}`koehn2017`, {cite:t}`yang2018`; that it is the length, and a cure:
+#   {cite:t}`murray2018`. Errors of the search and of the model, with an exact search: {cite:t}`stahlberg2019`, where
+#   the likeliest translation of more than half of the sentences was the empty one. Draw many translations and take
+#   the one most like the others, in place of the likeliest (*minimum Bayes risk*): {cite:t}`eikema2020`.
 # - Label smoothing: {cite:t}`szegedy2016`. Clipping: {cite:t}`pascanu2013`.
 # - Exposure bias: {cite:t}`ranzato2016`. Scheduled sampling: {cite:t}`bengio2015`; that its objective is
 #   improper: {cite:t}`huszar2015`.

@@ -166,7 +166,8 @@ print(f"{by_hand:.3f}")
 #   none only if the end of the sentence wins.
 # - **Columns.** Each source word takes the target word that looks at it most.
 # - **Both**, by *grow-diag* {cite:p}`koehn2003`: start with the links that rows and columns share. Then
-#   add neighbours that one of them has, as long as they link a word that has no link yet.
+#   add links that one of them has, if they are next to a link taken already (straight or diagonally) and link a word
+#   that has no link yet.
 #
 # With a **threshold**, a row links every word whose weight is above it. The figure has all of this, on the
 # map of the cat. Boxes are gold links, dashed where we called them possible. Beside this map's error rate
@@ -195,12 +196,14 @@ experiment_card(stored["card"])
 # - Shift by +1 and by −1, and follow one word. Then read *columns*: they are shifted as well.
 # - Set the rows back and set the threshold to 0.1. More links are found, and more of them are wrong.
 # - Choose *s'* and *sat*, and read *columns*: the possible link is gone. Does the rate of this sentence rise?
-#
+
+# %% [markdown]
 # ## Measured: four yardsticks and a shift
 #
 # Is an AER of 0.11 good? Here are the maps of 1,000 test pairs, read in several ways.
-# Beside them stand rules that look at no map: a word drawn by lot; the diagonal; and IBM Model 1,
-# the word counter that [the capstone](19_judge.ipynb) explains. It is set up twice: as NLTK has it, for five rounds;
+# Next to them are rules that look at no map: a word drawn at random; the diagonal; and IBM Model 1,
+# the word counter that [the capstone](19_judge.ipynb) explains. It is set up twice: as the library NLTK has it, for
+# five rounds;
 # and *with care*, for twenty, where a word that comes twice counts twice, and nothing is linked to the
 # empty word (an extra source word for what has no partner). The last line is no rule but a limit: the lowest rate that one link
 # for each target word can reach.
@@ -213,7 +216,7 @@ experiment_card(stored["card"])
 # ```{predict} map-or-counter
 # ```
 
-# %% tags=["hide-input", "hide-output", "hide-until-map-or-counter"] mystnb={"image": {"alt": "Bar chart of alignment error rates on the test pairs. Grow-diag, rows and IBM Model 1 set up with care are lowest, the diagonal and swapped pairs are near the middle, rows shifted by one are near 1, and links by lot a little below these."}}
+# %% tags=["hide-input", "hide-output", "hide-until-map-or-counter"] mystnb={"image": {"alt": "Bar chart of alignment error rates on the test pairs. Grow-diag, rows and IBM Model 1 set up with care are lowest, the diagonal and swapped pairs are near the middle, rows shifted by one are near 1, and random links a little below these."}}
 train, test = (toy_corpus()[split] for split in ("train", "test"))
 gold = [p.links for p in test]
 maps = [known.weights for known in translator.force(test)]
@@ -302,7 +305,7 @@ RULES = {
     "ibm1, rows": "ibm1",
     "ibm1, grow-diag": "ibm1 grow-diag",
     "ibm1 with care, grow-diag": "ibm1 grow-diag, with care",
-} | {name: name for name in ("diagonal", "by lot", "best of one a row")}
+} | {name: name for name in ("diagonal", "at random", "best of one a row")}
 for name, rule in RULES.items():
     spread = low_high(interval(careful)) if "care" in name else ""
     rows.append([name, f"{yard[rule]:.3f}", spread, ""])
@@ -317,7 +320,7 @@ shown = {name: aer[name] for name in ("grow-diag", "rows")} | {
 shown |= {
     "diagonal": yard["diagonal"],
     "swapped": aer["swapped"],
-    "by lot": yard["by lot"],
+    "at random": yard["at random"],
 }
 shown |= {"shifted by +1": aer["shift +1"], "shifted by −1": aer["shift -1"]}
 ax.barh(
@@ -330,7 +333,7 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - Shifted by one, up or down, the maps are worse than the diagonal, which looks at no word: for the package's model and each seed. (Words by lot have {{ f"{yard['by lot']:.2f}" }}.)
+# - Shifted by one, up or down, the maps are worse than the diagonal, which looks at no word: for the package's model and each seed. (Random words have {{ f"{yard['at random']:.2f}" }}.)
 # - *Swapped* has the same links with source and target exchanged. Nothing refuses such pairs: both are
 #   numbers. The rate, {{ f"{aer['swapped']:.2f}" }}, looks like a bad model's.
 # - *Grow-diag* has a lower rate than rows, in this model and in every seed. It does two things: it reads both
@@ -356,8 +359,13 @@ plt.show()
 # step $t$. Label it with the word that is read, and every row stands one too high: *le* gets the row of
 # *chat*. Other programs keep a list that begins with an empty row for `<bos>`. Label that list with the
 # words that are written, and every row is one too low, as in A. Real libraries had such bugs: OpenNMT-tf
-# fixed the offset of its alignment vectors twice (pull requests 304 and 447).
-#
+# fixed the offset of its alignment vectors twice (pull requests 304 and 447). (This is about labels. Which row finds
+# the *partner* of a word best is a question for a measurement: Luong et al., in their footnote 14, took it from the
+# step that reads the word, and {cite:t}`chen2020` found that row the better one in Transformers trained on real
+# text. In this
+# book's models it is the worse one: shift a map and see.)
+
+# %% [markdown]
 # Two cheap tests come first, before anything is drawn. The shape catches missing rows and extra labels, and
 # the sums of the rows catch an empty one.
 #
@@ -566,7 +574,8 @@ ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seed
 # falls. Neither need cause the other.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## The lost clause
 #
 # Columns tell what rows cannot. The **total** of a source word is the weight it got over the whole
@@ -576,11 +585,15 @@ ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seed
 # $$ \frac{1}{T_s} \sum_{i=1}^{T_s} C_i = \frac{1}{T_s} \sum_{t=1}^{T_t} \sum_{i=1}^{T_s} \alpha_{ti}
 #    = \frac{T_t}{T_s} $$ (eq-mean-coverage)
 #
-# for *every* map. The mean of the totals knows the two lengths and nothing else, so a "mean coverage" says nothing about the attention. Call $T_t/T_s$ the **share** of a source word. One may want to compare each total with the share. But a translation that drops a clause is short, so its share is low:
+# for *every* map. The mean of the totals depends on the two lengths and on nothing else, so a "mean coverage" says
+# nothing about the attention. Call $T_t/T_s$ the **share** of a source word. One may want to compare each total with
+# the share. But a translation that drops a clause is short, so its share is low:
 # the fault lowers its own bar.
 #
 # The figure has one sentence and its totals; the table asks which bar is better. A source word is
-# *missing* if none of its linked words in the reference occurs in the translation; roughly, since a synonym counts as a gap, and a lost *the* as translated if any *le* occurs. Two warnings get an area under the curve, where chance is 0.5: small totals, and small totals
+# *missing* if none of its linked words in the reference occurs in the translation; roughly, since a synonym counts
+# as a gap, and a *the* that was lost counts as translated if any *le* occurs. Two warnings get an area under the
+# curve, where chance is 0.5: small totals, and small totals
 # divided by the share.
 
 # %% mystnb={"image": {"alt": "Bars of the total weight of each English word of a long sentence, with a line at the share, and a line at 1. No bar is below half of the share, and several are below one half."}} tags=["hide-input"]
@@ -650,7 +663,8 @@ ResultTable(heads, rows, "Which source words are missing?", "in brackets: three 
 #
 # Where translations are shorter than their sources, the absolute bar is the higher one. That it finds more of
 # the missing words is no surprise. It has a price: at each length a smaller share of its alarms is right in three of the
-# four models, by up to {{ f"{price:.2f}" }}. In the fourth, which is not the same model at both lengths, the share of right alarms is slightly larger. The fair comparison is the area, which sets no bar. At both lengths, in the
+# four models, by up to {{ f"{price:.2f}" }}. In the remaining one (a different model at each length) the share of
+# right alarms is slightly larger. The fair comparison is the area, which sets no bar. At both lengths, in the
 # package's model and in each of three seeds, it is larger for the absolute total, by {{ low_high(gains,
 # ".2f") }}: a small gain. Neither bar finds all, and some of the alarms are false. And an absolute bar of 1
 # suits these models, since the penalty {eq}`eq-look-at-each-word` asked in training for totals near 1. For
@@ -772,8 +786,8 @@ print(len(with_beam), "maps under the beam are those of the finished sentence")
 #
 # A Transformer has a map for each head of each layer, and libraries differ in what they return: one head of the
 # last layer, or the mean of its heads. Neither was trained to align. Measure the error rate of each head on
-# pairs with gold links: choose on one half of them, and report the other half. Without gold links there is
-# no answer, only a choice.
+# pairs with gold links: choose on one half of them, and report the other half. Without gold links you cannot measure
+# it; there are rules that choose a layer, or train one head to align, without them {cite:p}`garg2019,chen2020`.
 #
 # </details>
 #

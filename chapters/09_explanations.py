@@ -15,7 +15,7 @@
 #
 # "The model wrote *chat* because it looked at *cat*." Is that a fair statement? In 2019 three papers argued
 # about such sentences, and both sides still quote them. In this chapter you run the argument instead of
-# quoting it: shuffle weights, flatten them, erase them and forge them, and see when the answer cares.
+# quoting it: shuffle weights, flatten them, erase them and forge them, and see when the answer changes.
 #
 # **You need** [maps](08_reading_maps.ipynb) and gradients. **This chapter covers** interventions on weights; what a
 # linear readout makes of them; occlusion and gradients; agreement of rankings; forged weights; models
@@ -30,7 +30,7 @@ INSTALL
 # Here are two machines. One is the translator that comes with the package. The other is a **sentence
 # classifier**: it reads a sentence with a GRU in both directions, asks its states with one learned query, and
 # chooses one of two classes from the context. Now give both of them other weights, and let them compute the
-# rest as usual. For the translator, count the right next words, each after the true words before it.
+# rest as usual. For the translator, count the next words that it gets right, each after the true words before it.
 #
 # - *another erased*: one weight that is not the largest becomes 0, and the rest of the row grows until it
 #   sums to 1 again;
@@ -189,7 +189,7 @@ assert translator.translate([text])[0].text == theirs
 
 # %% [markdown]
 # The five sentences of this book, translated with the model's own weights, uniform ones, and shuffled ones.
-# Behind them stands a German caption that somebody wrote, with the map of
+# After them comes a German caption written by a person, with the map of
 # [chapter 3](03_additive.ipynb)'s translator. The reference is *A man cooking food on the stove.*
 
 # %% tags=["nbval-ignore-output"]
@@ -274,7 +274,9 @@ print(f"same answer with shuffled weights {agree:.2f}")
 #
 # $$ g_i = x_i^\top\, \frac{\partial f}{\partial x_i} $$ (eq-gradient-input)
 #
-# - **Integrated gradients**: the same, with the gradient averaged on the way from zero to $x$.
+# - **Integrated gradients**: the same, with the mean gradient at $n$ evenly spaced points on the way from zero to
+#   $x$, $\frac{1}{n} \sum_{k=1}^{n} \frac{\partial f}{\partial x_i}\bigl(\frac{k - 1/2}{n}\, x\bigr)$, in place of
+#   the gradient at $x$.
 # - **Occlusion**: the answer with the word, minus the answer without it,
 #
 # $$ o_i = f(x_1, \dots, x_n) - f(x_1, \dots, x_{i-1}, x_{i+1}, \dots, x_n) $$ (eq-occlusion)
@@ -303,7 +305,7 @@ finds_in, finds_on = (
     for k in (0, 1)
 )
 heads = ("model", "right", "attention", "gradient × input", "integrated", "occlusion")
-note = f"three seeds; a word drawn by lot is the right one in {chance:.2f} of the sentences"
+note = f"three seeds; a word drawn at random is the right one in {chance:.2f} of the sentences"
 ResultTable(heads, rows, "Who finds the deciding word?", note)
 
 # %% [markdown]
@@ -315,7 +317,7 @@ ResultTable(heads, rows, "Who finds the deciding word?", note)
 #   training above need not have come so far.)
 # - Through a **GRU** it depends on the seed: {{ low_high(found["gru", "attention", "attention"]) }} of the
 #   sentences, at the same accuracy. In two of the three trainings it stands on the reason in every *on* sentence, but in only
-#   {{ low_high(finds_in[:2]) }} of the *in* sentences. Probably other states say *in* where no *on* was heard;
+#   {{ low_high(finds_in[:2]) }} of the *in* sentences. Probably other states answer *in* when they have seen no *on*;
 #   this was not tested.
 # - Models trained with **uniform** weights answer as well. So the *task* does not need attention. That says
 #   nothing yet about the first models: over words those answer wrongly half of the time if you flatten their
@@ -465,12 +467,16 @@ ResultTable(
 )
 
 # %% [markdown]
-# Low agreement with gradient × input and occlusion comes back through the GRU, and not over words, for each of the seeds. So it is no property of attention as such. (With integrated gradients $\tau$ is {{ low_high([r["attention"]["tau"]["attention / integrated"] for r in runs["gru"]]) }} through the GRU and {{ low_high([r["attention"]["tau"]["attention / integrated"] for r in runs["words"]]) }} over words.) The third $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
+# Low agreement with gradient × input and occlusion is found again through the GRU, and not over words, for each of
+# the seeds. So it is no property of attention as such. (With integrated gradients $\tau$ is
+# {{ low_high([r["attention"]["tau"]["attention / integrated"] for r in runs["gru"]]) }} through the GRU and
+# {{ low_high([r["attention"]["tau"]["attention / integrated"] for r in runs["words"]]) }} over words.) The third
+# $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
 # each other better than attention does with either, but far from perfectly. And $\tau$ asks about all pairs,
 # including pairs of words that hardly count. The third GRU finds the reason in every sentence, and its
 # $\tau$ is low all the same.
 #
-# The forger gets above 0.5 on GRU states in nearly every sentence; with the paper's $\varepsilon$ in
+# On GRU states the adversary gets further than 0.5 away in nearly every sentence; with the paper's $\varepsilon$ in
 # {{ low_high([f["above 0.5"] for f in strict["gru"]]) }}. Over words it wins as well, in half of the
 # sentences. Two twins share all other words, and in most pairs these lean to one side. The twin on that side needs no
 # evidence, so nearly any weights will do. What the search finds is a lower bound: a better search may find more. And an
@@ -537,24 +543,26 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # <details><summary>What the output shows</summary>
 #
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
-#   at most 0.69. In two of the three comparisons the map is a different one, so where the weights lie is a fact about one training, not
-#   the task. Over words
+#   at most 0.69. In two of three comparisons the map is another one: where weights lie is a fact about one training,
+#   not the task. Over words
 #   another seed gives nearly the same weights.
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap the first
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep their answers and their weights. Pushed by
 #   {{ middle }} they still answer every sentence rightly, with weights {{ moved(mild) }} nats away and the largest weight on
 #   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well. (In the first of the three GRUs much of the distance may be another seed's: pushed by {{ weak }} it is {{ f"{pushed['gru', weak][0]['divergence']:.2f}" }} away, by {{ strong }} {{ f"{pushed['gru', strong][0]['divergence']:.2f}" }}; the third {{ f"{pushed['gru', weak][2]['divergence']:.2f}" }} and {{ f"{pushed['gru', strong][2]['divergence']:.2f}" }}.)
-# - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, the most strongly pushed to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
+# - **As a guide** (test 4): given the GRU's own weights, a model that sees words alone gets to
+#   {{ low_high(guided["own"]) }}, given the most strongly pushed ones to {{ low_high(guided["pushed"]) }}. But with
+#   uniform weights it gets to
 #   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason. But it is not
-#   shown that the GRU's own weights help more than uniform ones do. A catch: weights that depend on the
-#   class can give it away by *where* they lie.
+#   shown that the GRU's own weights help more than uniform ones do. A catch: weights can give the class away by
+#   *where* they lie.
 #
 # </details>
 
 # %% [markdown]
 # ### Serrano and Smith: what must go until the answer flips?
 #
-# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Beside the order by attention stand three. Two of them are the paper's as well: by lot, and by the
+# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Beside the order by attention stand three. Two of them are the paper's as well: at random, and by the
 # weight times the decision's gradient *in that weight*. The third, by gradient × input, is ours. (The paper also ranks by the
 # gradient in the weight alone.) For a linear readout, with the bias shared out as in
 # {eq}`eq-readout-of-states`, the weight times its gradient is $\alpha_i m_i$, towards the decision.
@@ -564,7 +572,7 @@ ORDERS = {
     "attention": "by attention",
     "weight × gradient": "by weight × its gradient",
     "gradient": "by gradient × input",
-    "by lot": "by lot",
+    "at random": "at random",
 }
 counted = {
     key: {
@@ -598,7 +606,8 @@ display(ResultTable(heads, rows, "Erased until the answer flips", note))
 experiment_card(stored["card"])
 
 # %% [markdown]
-# Over words and through the GRU the order by attention flips the answer with fewer weights gone than an order by lot does,
+# Over words and through the GRU the order by attention flips the answer with fewer weights gone than a random order
+# does,
 # in each seed. Between attention and gradient × input no difference is seen. The order by weight × gradient needs fewer
 # than attention in each seed, as the paper found, though by little: by at most {{ f"{max(gained):.2f}" }} of the
 # weights. By attention, about half of the answers over words never flip: nearly all are those that no weights could change. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
@@ -679,9 +688,7 @@ experiment_card(stored["card"])
 # ## Sources
 #
 # - The debate: {cite:t}`jain2019`, {cite:t}`wiegreffe2019`, {cite:t}`serrano2019`.
-# - Integrated gradients: Sundararajan, Taly and Yan (2017), *Axiomatic Attribution for Deep Networks*,
-#   section 3. Gradient × input: Shrikumar, Greenside and Kundaje (2017), *Learning Important Features Through
-#   Propagating Activation Differences*, section 2. Occlusion of words: Li, Monroe and Jurafsky (2016),
-#   *Understanding Neural Networks through Representation Erasure*.
-# - Kendall (1945), *The Treatment of Ties in Ranking Problems*; Lin (1991), *Divergence Measures Based on the
-#   Shannon Entropy*.
+# - Models trained to keep weight off chosen words: {cite:t}`pruthi2020`.
+# - Integrated gradients: {cite:t}`sundararajan2017`, section 3. Gradient × input: {cite:t}`shrikumar2016`. Occlusion of words:
+#   {cite:t}`li2016`.
+# - Ranks with ties: {cite:t}`kendall1945`. The Jensen–Shannon divergence: {cite:t}`lin1991`.

@@ -15,7 +15,7 @@
 #
 # In a sentence of a thousand words nearly all attention weights are nearly zero, yet each of them was
 # computed. In this chapter you look through a window instead. You learn where to put it, what it saves,
-# what it can never see, and what a mask does to the bill.
+# what it can never see, and what a mask does to the cost.
 #
 # **You need** [soft addressing](02_soft_addressing.ipynb),
 # [the multiplicative scores](04_multiplicative.ipynb), and Luong's order from
@@ -374,9 +374,16 @@ plt.show()
 # ## Where it helps, and where it fails
 #
 # Here are three tasks on letters. Each writes them in a code; what differs is the order.
-# *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal drifts, far more than in French: with 10 letters local-m sees no letter in the last 8 of 20 steps (in the first of these it sees the end mark). Three models differ in their attention; the window has $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
-# with drift, it is the highest that was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right only at its own place. If a model writes one letter too many, all later ones stand one place off; if it stops early, the missing letters count as wrong. (How often either happens was not counted. In *substitute* and *reverse* a letter one place off is right about as
-# often as a guess. A missing letter never is: so stopping early can bring a model below a guess.) Two rules need no model: a letter drawn by lot, and the code of the source letter
+# *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal
+# drifts, far more than in French: with 10 letters local-m sees no letter in the last 8 of 20 steps (in the first of
+# these it sees the end mark). Three models differ in their attention; the window has $D = 2$. The learning rate of
+# each was the best of three on validation sentences; for local-m, in *reverse* and *double*, it is the highest that
+# was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right only at its
+# own place. If a model writes one letter too many, all later ones stand one place off; if it stops early, the
+# missing letters count as wrong. (How often either happens was not counted. In *substitute* and *reverse* a letter
+# one place off is right about as
+# often as a guess. A missing letter never is: so stopping early can bring a model below a guess.) Two rules need no
+# model: a letter drawn at random, and the code of the source letter
 # at $t$. The last row of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences
@@ -393,7 +400,7 @@ def span(values, form=".2f"):
     return low if low == high else f"{low} to {high}"
 
 
-SIZES, RULES = ("10", "15", "25"), {"by lot": "by lot", "letter at t": "same place"}
+SIZES, RULES = ("10", "15", "25"), {"at random": "at random", "letter at t": "same place"}
 rows = []
 for task, kinds in stored["runs"].items():
     for kind in kinds:
@@ -413,7 +420,7 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **In order**, local-m gives nothing up at 10 letters, and it *extrapolates*: at 25 letters it gets
+# - **In order**, local-m loses nothing at 10 letters, and it *extrapolates*: at 25 letters it gets
 #   {{ span(right("substitute", "local-m", "25")) }} of them right, where global attention gets
 #   {{ span(right("substitute", "global", "25")) }}. A longer sentence gives the window further to walk,
 #   and walking is built in. Still, its share falls with the length, for reasons not measured here.
@@ -531,7 +538,8 @@ plt.show()
 # takes {{ span(ratios("gathered", "full", "128"), ".1f") }} times as long: gathering has its price, and in
 # ordinary sentences it does not pay.
 #
-# **A program that reads the mask first** can skip whole blocks of scores. PyTorch's fused operator does so with its causal
+# **A program that reads the mask first** can skip whole blocks of scores. PyTorch's built-in attention, one operator
+# for all steps, does so with its causal
 # flag, *FlexAttention* {cite:p}`dong2024` with any pattern that leaves blocks empty.
 #
 # **Memory, counted.** At 2,048 words *full* and *mask* hold {{ f"{COUNTS['2048'][0]:,}" }} scores,
@@ -625,10 +633,11 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # | rows sum to 1 | yes | yes, until the window runs off the end | no |
 # | needs the same order in both languages | no | yes | no |
 # | longer than trained on | mostly lost | mostly right, if in order | mostly lost |
-# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes in a way that can be learned, and sources are long: Luong et al.'s case, not shown here |
+# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, naming each word's part of speech | the order changes in a way that can be learned, and sources are long: Luong et al.'s case, not shown here |
 #
 # The row on length is what the experiment above measured.
-#
+
+# %% [markdown]
 # ## Where it breaks
 #
 # **A centre that counts pads.** In {eq}`eq-local-centre`, $S$ is the number of words in *this* sentence. A

@@ -29,7 +29,7 @@ INSTALL
 #
 # Take a *stuck decoder*. Its state never changes: at every step it asks the same {query}`question` of the
 # same three words, *cat*, *sat* and *mat*. All that it has besides is the **coverage** of each word: the
-# sum of the weights that the word has got so far. Two numbers, $w_c$, say how coverage enters the score.
+# sum of the weights that the word has received so far. Two numbers, $w_c$, say how coverage enters the score.
 # At first both are 0.
 
 # %% tags=["hide-input"]
@@ -288,7 +288,8 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the
-#   same contexts, so the decoder writes the same. The last rule takes the shortest bag of these shares: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
+#   same contexts, so the decoder writes the same. The last rule, the shortest bag of these shares, sorts
+#   {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
 #   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells their number.
 # - **The other sources** are controls that can count by something else: an end mark to compare with, or their states. Every bag of 6 is sorted,
@@ -296,7 +297,7 @@ ResultTable(
 #   There the ranges overlap, in letters left out as well. But compare sorters of equal seed, six pairs: at 9 letters coverage sorts more bags in five, and leaves out fewer letters in five; at 12 it leaves out fewer in all six.
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, counting the end.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
-#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of these succeeds.
+#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of them sorts a bag.
 #
 # </details>
 
@@ -309,8 +310,8 @@ ResultTable(
 # no training: the search adds the penalty {eq}`eq-coverage-in-search`, with the factor $\beta$, to the score
 # of each translation that has ended; beginnings compete without it. Here are sentences of 12, 18 and 24 words,
 # {{ stored["card"]["sentences"]["24"] }} of each length, with a beam of 5 and a length penalty of 0.6. *Left
-# out* counts words of the reference that the translation does not have. *Repeated* counts how often a sequence
-# of three words comes again.
+# out* counts words of the reference that the translation does not have. *Repeated* counts how often a three-word
+# sequence is repeated.
 #
 # ```{predict} what-the-search-can-do
 # ```
@@ -463,7 +464,7 @@ torch.testing.assert_close(slope, label - scores.softmax(-1).detach())
 # also stand in the training. Beside the pointer-generator stands the same model without copying. A seed draws the
 # first weights; the batches come in one order, the same for all. For both models the higher of two learning rates
 # was chosen, on validation sentences.
-# The output of that second model is mended afterwards in two ways, both old tricks:
+# The output of that second model is repaired afterwards in two ways, both old tricks:
 #
 # - *by weights*: each `<unk>` becomes the source word that its row looks at most;
 # - *by order*, a rule that sees no weights: the first `<unk>` becomes the first unknown word, and so on.
@@ -524,8 +525,9 @@ ResultTable(heads, rows, title, note)
 # - **It copies what it cannot read.** French has *d'ada* but *de bo*. Half of the names begin with a
 #   vowel, and the pointer-generator takes the right form in {{ low_high(guessed) }} of the places:
 #   guesswork. All that its encoder read was `<unk>`.
-# - **Nor is its map an alignment.** The error rate of its links is {{ low_high(errors(copying)) }}: lower than that of links by lot,
-#   {{ f"{yard['by lot']:.2f}" }}, and higher than that of a diagonal stretched to both lengths, {{ f"{yard['diagonal']:.2f}" }}. Without copying it is
+# - **Nor is its map an alignment.** The error rate of its links is {{ low_high(errors(copying)) }}: lower than that
+#   of random links,
+#   {{ f"{yard['at random']:.2f}" }}, and higher than that of a diagonal stretched to both lengths, {{ f"{yard['diagonal']:.2f}" }}. Without copying it is
 #   {{ low_high(errors(plain)) }}, lower than both. The rows that were taught lie on names; in the
 #   sentence below most others lie there as well.
 #

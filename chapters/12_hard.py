@@ -70,7 +70,7 @@ TwoClouds(
 # %% [markdown]
 # ## By hand
 #
-# The scores are $s^\top h_i = (1, 1.25, -0.75)$ and the weights are $(0.407, 0.522, 0.071)$. Let *cat* pay
+# The scores are $s^\top h_i = (1, 1.25, -0.75)$ and the weights are $(0.407, 0.522, 0.071)$. Let *cat* earn
 # 1 and the others nothing. Then the expected reward is $J = 0.407$. Its slope with respect to the score of
 # *cat* is $\alpha_1(1 - \alpha_1) = 0.241$. For the other two scores it is $-\alpha_1\alpha_i$, which is
 # $-0.213$ and $-0.029$.
@@ -85,8 +85,8 @@ TwoClouds(
 # | *sat* | 0.522 | $(0, 0, 0)$ |
 # | *mat* | 0.071 | $(0, 0, 0)$ |
 #
-# The average is the gradient, yet *no single estimate is right*. Now let the words pay 11, 10 and 10
-# instead. The gradient stays the same, but each estimate becomes at least ten times the slope of the drawn
+# The average is the gradient, yet *no single estimate is right*. Now let the words earn 11, 10 and 10 instead. The
+# gradient stays the same, but each estimate becomes at least ten times the slope of the drawn
 # word's log-probability.
 
 # %%
@@ -107,8 +107,8 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 # Soft attention passes on the mean of the states. **Hard attention** {cite:p}`xu2015` fetches a single one,
 # $c_t = v_I$ with $I \sim \alpha_t$. A small change of the scores leaves the drawn word as it is,
 # so no gradient comes back through the choice. The probability of the right word is then a
-# mean over the choices. The logarithm is concave, so by Jensen's inequality the logarithm of a mean is at least the mean of the
-# logarithms:
+# mean over the choices. The logarithm of a mean is at least the mean of the logarithms (Jensen's inequality, for the
+# logarithm curves downwards):
 #
 # $$
 # \begin{aligned}
@@ -262,8 +262,8 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 # Straight-through gives, on average, the gradient of the *soft* model here, because $f$ is quadratic. That
 # is not the gradient of the model that runs: the cosine between the two is {{ f"{angle:.2f}" }}. Straight-through's noise is {{ f"{loud['straight-through']:.2f}" }} times the length of its mean. The score
 # function has {{ f"{loud['no baseline']:.2f}" }} without a baseline, and
-# {{ f"{loud['mean reward']:.2f}" }} with the mean reward as baseline. **So *biased* does not
-# mean *calm*: here the baseline decides which of the two estimates is noisier.**
+# {{ f"{loud['mean reward']:.2f}" }} with the mean reward as baseline. **So *biased* does not mean *quiet*: here the
+# baseline decides which of the two estimates is noisier.**
 #
 # ## Measured: find the marked letter
 #
@@ -326,7 +326,7 @@ plt.show()
 # - **Mixing is faster than dice without a baseline.** After 25 updates, and after 50, each seed of *soft* is above
 #   each seed of *no baseline*. After 25 each is above each of *straight-through*, too; *every place* and *baseline* overlap with
 #   *soft*. (After 50 *soft* is at the ceiling in every seed.)
-# - **A gain from the baseline is not shown.** After 50 updates the share is
+# - **No gain from the baseline can be shown.** After 50 updates the share is
 #   {{ span(share("baseline", 50), "right", ".2f") }} with it and
 #   {{ span(share("no baseline", 50), "right", ".2f") }} without: the ranges overlap. A seed gives all ways the
 #   same letters, first weights and rows; seed by seed the baseline leads in four of five.
@@ -431,7 +431,7 @@ for name_of, R, expected in (
 # ### Exact zeros, and a softened die
 #
 # **Exact zeros**, which L1 on a softmax cannot bring, come from another function in the softmax's place. *Sparsemax*
-# {cite:p}`martins2016` takes, of all rows of weights, the one with the smallest Euclidean distance from the scores. For our
+# {cite:p}`martins2016` takes the row of weights that is nearest to the scores in Euclidean distance. For our
 # scores $(1, 1.25, -0.75)$ it is $(0.375, 0.625, 0)$: *mat* gets nothing. Sparsemax has a gradient almost everywhere; the
 # score of a word whose weight is 0 gets none from it. *Entmax* {cite:p}`peters2019` is a family with softmax and sparsemax in it.
 #
@@ -494,7 +494,7 @@ for kind, weights in ROWS.items():
 # once on {{ stored["card"]["tested on"] }} test pairs.
 #
 # Entropy is normalised to lie between 0 and 1. AER takes each row's largest weight as a link: random links
-# have {{ f"{stored['yardsticks']['by lot']:.2f}" }} on these pairs, and the diagonal, which looks at no
+# have {{ f"{stored['yardsticks']['at random']:.2f}" }} on these pairs, and the diagonal, which looks at no
 # word, has {{ f"{stored['yardsticks']['diagonal']:.2f}" }}. *Columns* is the mean of
 # $(1 - \sum_t \alpha_{ti})^2$. Nats are per token, on 400 of the pairs that were learned and on the test pairs.
 #
@@ -545,7 +545,7 @@ experiment_card(stored["card"])
 # ## On a real sentence
 #
 # Here is a German caption with its translation by a larger, soft model ([chapter 3](03_additive.ipynb)
-# shows more of them). What would a hard reader have fetched? Throw dice with each row's weights, 1,000
+# shows more of them). What would hard attention have fetched? Throw dice with each row's weights, 1,000
 # times.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. Some rows have nearly all their weight on one German token, others spread it over several."}}
@@ -619,7 +619,8 @@ plt.show()
 # ## Sources
 #
 # - Hard attention for captions, the bound, the estimate: {cite:t}`xu2015`, section 4.1. The score-function
-#   gradient and its baseline: {cite:t}`williams1992`. Straight-through: {cite:t}`bengio2013`.
+#   gradient and its baseline: {cite:t}`williams1992`. Straight-through: {cite:t}`bengio2013`. A choice that only
+#   moves forward, so that translation can begin before the sentence ends: {cite:t}`raffel2017`.
 # - Sparse rows: {cite:t}`martins2016`, section 2; {cite:t}`peters2019`. Softened dice: {cite:t}`jang2017`,
 #   {cite:t}`maddison2017`.
 # - Columns that sum to one: {cite:t}`xu2015`, section 4.2.1. Dropout: {cite:t}`srivastava2014`.

@@ -598,11 +598,16 @@ ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, f
 # **"Causal cross-attention."** A flag `causal=True`, copied from layer to layer, hides part of the source.
 # Change the last source word: the first row must move.
 #
+# **A causal flag beside a cache.** With one new query and five kept keys,
+# `scaled_dot_product_attention(..., is_causal=True)` aligns the two at the *start*: the query sees the first key
+# alone, and no error tells you. One new query may see every key, so it needs no flag.
+#
 # **A mask of the wrong sentence.** The mask for target pads fits the source when both are equally long, and
 # no error tells you. Test with unequal lengths.
 #
 # **A mean over pads.** Then a class depends on the longest sentence in the batch.
-#
+
+# %% [markdown]
 # <details><summary>Why do we still mask when the model writes?</summary>
 #
 # While it writes one word at a time there is no later word, and the last row needs no mask. But in training

@@ -310,7 +310,7 @@ ResultTable(
     rows,
     "Test sentences, three seeds: lowest to highest",
     f"Word by word, with the most frequent link: BLEU {rules['word by word']:.1f}. The "
-    f"reference's own words in random order: {rules['right words by lot']:.1f}.",
+    f"reference's own words in random order: {rules['right words at random']:.1f}.",
 )
 
 # %% [markdown]

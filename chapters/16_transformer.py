@@ -635,7 +635,8 @@ Recency(
 #
 # | change | source | what it changes in this chapter's code | what stays |
 # |---|---|---|---|
-# | pre norm | {cite:t}`radford2019`; studied by {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
+# | pre norm | {cite:t}`radford2019`; studied by {cite:t}`wang2019` and {cite:t}`xiong2020` | {eq}`eq-pre-norm` in
+# place of {eq}`eq-post-norm` | both sub-layers |
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
 # | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
 # | mixture of experts | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
@@ -645,8 +646,11 @@ Recency(
 # | sliding windows | {cite:t}`beltagy2020` | the mask ([chapter 10](10_local.ipynb)); old keys leave the cache | all else |
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
 # | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
-#
-# Some models put layers of linear attention or of other recurrences in between.
+
+# %% [markdown]
+# Further changes are younger. *Latent attention* keeps one short vector for each word, from which keys and values
+# are made {cite:p}`deepseek2024`; queries and keys are normalised before the product {cite:p}`henry2020`; some
+# models put layers of linear attention, or of other recurrences such as Mamba {cite:p}`gu2023`, in between.
 
 # %% [markdown]
 # Where the makers of a model do not publish how it is built, nobody outside can say. And here is what, in layers with a softmax, has
@@ -739,10 +743,12 @@ plt.show()
 #
 # **Next.** [Chapter 17](17_evaluation.ipynb) asks how large a difference between two translators must be
 # before it counts.
-#
+
+# %% [markdown]
 # ## Sources
 #
 # - The Transformer: {cite:t}`vaswani2017`, section 3. Layer norm: {cite:t}`ba2016`, section 3.
 # - Where the norm stands: {cite:t}`xiong2020`, sections 3 and 4.
-# - Softmax with a running maximum: {cite:t}`milakov2018`, algorithm 3; {cite:t}`dao2022`, section 3.1.
+# - Softmax with a running maximum: {cite:t}`milakov2018`, algorithm 3; with the sum over values beside it:
+#   {cite:t}`rabe2021`; {cite:t}`dao2022`, section 3.1.
 # - Linear attention: {cite:t}`katharopoulos2020`, section 3.

@@ -432,6 +432,32 @@ ResultTable(heads, rows, "Equal methods whose ranges are apart")
 # *how far*: here the gap is {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of
 # the two ranges spans {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
 #
+# And how often does the rule *miss* a difference? Let the scores of the seeds be normally distributed, with means
+# some standard deviations apart, and draw 100,000 times:
+
+
+# %%
+def seen(shift, n):
+    """Give the share of draws in which the ranges of n and n scores are apart."""
+    dice = torch.Generator().manual_seed(0)
+    one, other = torch.randn(2, 100_000, n, generator=dice)
+    other = other + shift
+    lower, higher = one.amax(1) < other.amin(1), other.amax(1) < one.amin(1)
+    return (lower | higher).double().mean().item()
+
+
+rows = [
+    (shift, *(f"{seen(shift, n):.2f}" for n in (3, 5, 10))) for shift in (0, 1, 2, 3, 4)
+]
+heads = ("means apart by", "3 and 3", "5 and 5", "10 and 10")
+ResultTable(heads, rows, "How often ranges are apart; distance in standard deviations")
+
+# %% [markdown]
+# **"No difference seen" is not "no difference".** Three seeds of each miss a difference of two standard deviations
+# in {{ f"{1 - seen(2, 3):.2f}" }} of the cases. And this rule gets *stricter* with more seeds, since their ranges
+# grow: with ten of each it is almost never wrong, and misses the same difference in {{ f"{1 - seen(2, 10):.2f}" }}.
+# Whoever has many seeds should compare means instead, with a test.
+#
 # What if one system wins with each of five seeds, against its counterpart with the same seed? A fair coin shows one side five times in a row in $2 \cdot 2^{-5} = 0.0625$ of all cases, counting both sides. Five
 # wins of five are not below 0.05; six of six are.
 #
@@ -469,11 +495,14 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 #
 # BLEU and chrF count what two texts share. Is a translation *good*? For that, people are asked. In **direct
 # assessment** each gives a sentence 0 to 100 points {cite:p}`graham2013`. In **MQM** a professional translator marks each error, its kind and
-# how grave it is; crowds of laymen ranked the systems differently {cite:p}`freitag2021`.
+# how grave it is; crowds of laymen ranked the systems differently {cite:p}`freitag2021`. **Error span annotation**
+# asks for both: mark the errors, then give points {cite:p}`kocmi2024`.
 #
 # **Trained metrics** learn to predict such judgements: BLEURT {cite:p}`sellam2020` from translation and reference, COMET
 # {cite:p}`rei2020` from the source as well, both through a large pretrained network. They agree with people better than
-# BLEU does {cite:p}`freitag2022`, and have blind spots of their own: COMET, for one, hardly minds a wrong number or name {cite:p}`amrhein2022`. No such network runs in this book, and in its toy grammar a sentence is right or wrong.
+# BLEU does {cite:p}`freitag2022`, and have blind spots of their own: COMET, for one, hardly minds a wrong number or
+# name {cite:p}`amrhein2022`. Large language models are asked for points as well {cite:p}`kocmi2023`. No such network
+# runs in this book, and in its toy grammar a sentence is right or wrong.
 #
 # What this chapter says about sentences and seeds holds for them, too: draw sentences in pairs, train several
 # seeds, choose nothing on test sentences.
@@ -533,4 +562,5 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # with these rulers.
 #
 # **Sources.** BLEU: {cite:t}`papineni2002`; signatures: {cite:t}`post2018`; chrF: {cite:t}`popovic2015`;
-# the bootstrap for translation: {cite:t}`koehn2004`.
+# the bootstrap for translation: {cite:t}`koehn2004`; a test that swaps outputs instead of drawing sentences:
+# {cite:t}`riezler2005`.

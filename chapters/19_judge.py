@@ -575,7 +575,8 @@ ResultTable(
 # %% [markdown]
 # The map names the word that counts more often than the diagonal does, and less often than the gold links
 # do; a bootstrap over the sentences confirms both. But the contest is not even: where a French word has several links,
-# the gold links name them all, and the map names one word. If one of the links is chosen by lot, the map is ahead, by
+# the gold links name them all, and the map names one word. If one of the links is chosen at random, the map is
+# ahead, by
 # the bootstrap too. In about {{ f"{1 - agree['map']:.0%}" }} of the steps the map names another word than the experiment. So a
 # map is evidence about what the model uses, not a proof. (Hiding a word is not neutral: no
 # training source had an `<unk>`, so part of the damage may be surprise.) {cite:t}`koehn2017` describe a

@@ -368,7 +368,13 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # By the means "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
 # does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: under tanh, after few updates at a rate of 0.0035, general leads by the means, once with ranges
-# apart by a hair, once with no difference seen. After many, additive leads. (After many, general under tanh also has the highest training loss at each rate, which the table does not show. Too few updates, too high a rate, or a model that fits less: this study does not say.) So the planned number of updates may turn a comparison around. Which counts more, score or readout, hangs on updates and rate: after few updates at the lowest rate the readout, after many at the two lower
+# apart by a hair, once with no difference seen. After many, additive leads. (After many, general under tanh also has
+# the highest training loss at each rate, which the table does not show. Too few updates, too high a rate, or a model
+# that fits less: this study does not say.) So the planned number of updates may turn a comparison around. (In
+# [chapter 5](05_scaled.ipynb), with a linear readout, another order, smaller models and a rate for each score,
+# general is ahead of additive.) Which
+# counts more, score or readout, depends on updates and rate: after few updates at the lowest rate the readout, after
+# many at the two lower
 # rates the score. (In the other three rows the two overlap, seed by seed.)
 #
 # </details>

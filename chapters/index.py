@@ -58,7 +58,8 @@ WeightedSum(predict=False)
 # :::{grid-item}
 # **Measured, luck included**
 #
-# Trained models are compared over seeds, with their spread; where there is one seed, the page says so. Many translate sentences whose true alignments are known. Each long measurement names the command that repeats it.
+# Trained models are compared over seeds, with their spread; where there is one seed, the page says so. Many of these
+# models translate sentences whose true alignments are known. Each long measurement names the command that repeats it.
 # :::
 # ::::
 #

@@ -41,7 +41,7 @@ def reach_of(mask: Pattern, layers: int) -> Pattern:
 
     References
     ----------
-    Child et al. (2019), "Generating Long Sequences with Sparse Transformers", section 4.1, asks for
+    Child et al. (2019), "Generating Long Sequences with Sparse Transformers", section 4.2, asks for
     paths between all pairs of positions.
 
     Examples

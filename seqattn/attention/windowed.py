@@ -83,7 +83,7 @@ def strided_mask(size: int, stride: int, device: torch.device | None = None) -> 
 
     References
     ----------
-    Child et al. (2019), "Generating Long Sequences with Sparse Transformers", section 4.2, strided
+    Child et al. (2019), "Generating Long Sequences with Sparse Transformers", section 4.3, strided
     attention, second head.
 
     Examples
@@ -171,7 +171,7 @@ def block_mask(size: int, block: int, device: torch.device | None = None) -> Pat
 
     References
     ----------
-    Child et al. (2019), section 4.2, fixed attention, first head, before the causal mask.
+    Child et al. (2019), section 4.3, fixed attention, first head, before the causal mask.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Recency(LiveFigure):
 
     _js = "recency.js"
     _moves = ("choice",)
-    _title = "What the last state still feels of each word"
+    _title = "How much each word still affects the last state"
     _question: ClassVar[Mapping[str, Any]] = {
         "question": "On a logarithmic axis, what shape do the bars of a long sentence make?",
         "options": [

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections import defaultdict
+from statistics import fmean
 
 import pytest
 import torch
@@ -18,7 +20,7 @@ from seqattn import (
     dot_score,
 )
 from seqattn.attention import truncate_rank
-from seqattn.data import TINY
+from seqattn.data import TINY, measured
 from seqattn.widgets import DotVariance
 
 
@@ -214,3 +216,14 @@ def test_a_factor_is_a_smaller_start_at_a_lower_rate():
     ours = learn(start, 1 / 8, lr)
     torch.testing.assert_close(learn(start / math.sqrt(8), 1, lr / 8), ours)
     assert not torch.allclose(ours, learn(start, 1 / 8, 0.0))
+
+
+def test_in_the_capstone_additive_is_ahead_of_general_in_most_settings():
+    study = measured("order")
+    means = defaultdict(lambda: defaultdict(list))
+    for row in (*study["rows"], *study["beyond"]["rows"]):
+        setting = tuple(row[name] for name in ("lr", "updates", "readout", "order"))
+        means[setting][row["score"]].append(row["bleu"])
+    ahead = [fmean(of["additive"]) > fmean(of["general"]) for of in means.values()]
+    assert len(ahead) == 24
+    assert sum(ahead) > 20

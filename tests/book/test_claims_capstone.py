@@ -761,7 +761,7 @@ def test_maps_name_the_word_that_counts_less_often_than_links_on_draws_too():
         (T, S), worst = hurt.shape, hurt.argmax(-1)
         by_map = (told.weights[:-1, :-1].argmax(-1) == worst).sum().item()
         by_link = sum((i, j) in one.links for j, i in enumerate(worst.tolist()))
-        # One of a word's links by lot, as the map names one word.
+        # One of a word's links at random, as the map names one word.
         of_word = Counter(j for _, j in one.links)
         hits = ((i, j) in one.links and 1 / of_word[j] for j, i in enumerate(worst.tolist()))
         by_one.append(by_map - sum(hits))

@@ -168,7 +168,7 @@ def test_an_edition_that_there_is_not_is_said_so(monkeypatch):
 def test_the_page_on_grading_explains_each_isolation_that_a_report_may_name(layers, said):
     sandbox = Sandbox()
     sandbox.layers = layers
-    text = (ROOT / "chapters" / "how_to_use.md").read_text(encoding="utf-8")
+    text = (ROOT / "chapters" / "grading_a_class.md").read_text(encoding="utf-8")
     assert said in text
     begins, _, ends = said.strip("`").partition(" ... ")
     assert begins in sandbox.isolation
@@ -177,7 +177,7 @@ def test_the_page_on_grading_explains_each_isolation_that_a_report_may_name(laye
 
 
 def test_the_page_on_grading_names_what_the_students_edition_leaves_out():
-    text = (ROOT / "chapters" / "how_to_use.md").read_text(encoding="utf-8")
+    text = (ROOT / "chapters" / "grading_a_class.md").read_text(encoding="utf-8")
     assert "python -m tools.build wheels" in text
     for edition in build.EDITIONS:
         assert f"`{build.wheels(edition).relative_to(ROOT)}`" in text
