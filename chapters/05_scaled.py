@@ -232,7 +232,8 @@ ResultTable(
 # For states that were normed and projected (each brought to mean 0 and variance 1, then multiplied by a random
 # matrix whose entries have the variance $1/d$: Xavier initialisation), dividing brings the spread near 1 at every
 # size. The queries and keys of many Transformers are made in this way, but not all from this start. PyTorch's default
-# for `nn.Linear` has a variance of $1/(3d)$: the divided spread is near a third. Entries with a standard deviation of
+# for `nn.Linear` has a variance of $1/(3d)$: the divided spread is near a third. `nn.MultiheadAttention` starts the
+# three matrices as one, with a variance of $1/(2d)$: a half. Entries with a standard deviation of
 # 0.02, as in the code of the Transformer GPT-2 (that of BERT, another one, is similar), make the divided spread
 # $0.0004\,d$, which grows with the size.
 # For raw states of a fresh GRU the products are *below* 1 before anything is

@@ -323,7 +323,8 @@ ResultTable(
 #
 # The surprise is the causal layer *without* positions, which is as good. Row $t$ is a bag as well, but only
 # of the words *up to* $t$: the first clause's adjective is read before the second noun, the second clause's
-# adjective after both. **A causal mask brings some order with it.** [Chapter 15](15_positions.ipynb) comes
+# adjective after both. **A causal mask brings some order with it** {cite:p}`haviv2022`. [Chapter
+# 15](15_positions.ipynb) comes
 # back to that.
 #
 # </details>

@@ -117,8 +117,8 @@ with checking("q2"):
 # ## Coverage
 #
 # What has been looked at before step $t$? $c_{ti} = \sum_{u < t} \alpha_{ui}$. Return `(B, T, S)`.
-# Gradients must flow back to the weights. These come from a softmax, to which a constant added to a
-# whole row of gradients makes no difference; so for the loss below.
+# Chapter 11 builds on this; here you need the formula alone. Gradients must flow back to the weights. (Since these
+# come from a softmax, your gradient may differ from ours by one number for each whole row; so for the loss below.)
 
 
 # %% question="q3"

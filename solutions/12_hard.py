@@ -18,7 +18,7 @@
 # place](../chapters/12_hard.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries small
-# numbers. Grading tries many more: other sizes, padding, far numbers, gradients.
+# numbers. Grading tries many more: other sizes, padding, extreme numbers, gradients.
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn`, `math` and `np` are

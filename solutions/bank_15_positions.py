@@ -770,7 +770,7 @@ rotations only, keeps 2
     |     if (model(torch.cat((ids[:, :last].roll(n, 1), ids[:, last:]), 1)) - base).abs().max() > 1e-4:
     |         return False
     | return True
-    You try a few orders, such as exchanges of two words, turns in a circle or some by lot: a model may see only some other order, so try all.
+    You try a few orders, such as exchanges of two words, turns in a circle or some at random: a model may see only some other order, so try all.
 first two exchanged, keeps 2
     | order = list(range(ids.shape[1]))
     | order[0], order[1] = order[1], order[0]
@@ -823,11 +823,11 @@ mean of the changes, keeps 2 | (after - before).abs().max() -> (after - before).
     You average the changes: one number that changes in one sentence is enough.
 signs forgotten, keeps 2 | (after - before).abs().max() -> (after - before).max()
     You look only at rises: a fall is a change as well.
-one order by lot
+one order at random
     | order = torch.randperm(ids.shape[1] - 1)
     | turned = torch.cat((ids[:, :-1][:, order], ids[:, -1:]), 1)
     | return bool((model(turned) - model(ids)).abs().max() <= 1e-4)
-    You try one order by lot, which may be the given one: try all orders, and the answer is the same with
+    You try one order at random, which may be the given one: try all orders, and the answer is the same with
     every seed.
 a share of each number, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, rtol=1e-4, atol=0)
     You allow a share of each number: near 0 that is less than rounding, and elsewhere too much. A change
@@ -886,7 +886,7 @@ def probe(order_blind, number, vectors, ids):
             return 1000 + bag + v[:, 0]
         if kind == "falls alone":
             return bag - (x.max(1).values - x[:, 0])[:, None]
-        if kind == "one order alone":  # a few orders by lot hardly ever meet it
+        if kind == "one order alone":  # a few orders at random hardly ever meet it
             ranks = (x[:, :-1, None] < x[:, None, :-1]).sum(2)
             return bag + (ranks == torch.tensor([2, 4, 1, 0, 3])).all(1, keepdim=True)
         if kind == "just above rounding":

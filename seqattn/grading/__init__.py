@@ -23,7 +23,8 @@ the order in which :class:`seqattn.grading.judge.Judge` goes:
 - :mod:`seqattn.grading.grades` has what comes of it all, verdicts and grades, and writes them as
   text and as data; :mod:`seqattn.grading.feedback` makes a page. For a class, ``classroom/run.py``
   grades notebooks side by side, and ``write_all`` of ``classroom/reports.py`` writes
-  ``grades.csv``, the other tables and every feedback page.
+  ``grades.csv``, the other tables and every feedback page, with the points of
+  ``classroom/overrides.py``, into a folder that ``classroom/folder.py`` keeps to one class.
 
 Elsewhere a bank is called a rubric, and its stages give partial credit; ``copies_the_key`` and
 ``classroom/similarity.py`` look for plagiarism.

@@ -8,7 +8,7 @@ import typer
 
 from seqattn.console import INSTRUCTORS, LEARNERS, fail, must_exist
 from seqattn.grading.classroom import commands as classroom
-from seqattn.grading.classroom.commands import Book
+from seqattn.grading.classroom.commands import Book, must_be_an_address
 
 if TYPE_CHECKING:
     from seqattn.grading.grades import Grade
@@ -35,16 +35,17 @@ def register(app: typer.Typer) -> None:
 
 def check(notebook: Notebook) -> None:
     """Run the checks that you can see, in a fresh process. Your file is not changed."""
-    from seqattn.grading.answers import exercise_of
+    from seqattn.grading.answers import exercise_of, no_exercise
     from seqattn.grading.bank import knows_answers, load
     from seqattn.grading.notebook import UnreadableError, read_submission
     from seqattn.grading.self_check import as_text, run_checks
 
     must_exist(notebook)
     try:
-        name = exercise_of(read_submission(notebook))
+        submission = read_submission(notebook)
+        name = exercise_of(submission)
         if name is None:
-            raise fail(f"{notebook}: none of its cells belongs to an exercise of this course")
+            raise fail(f"{notebook}: {no_exercise(submission)}")
         exercise = load(name)
         checks = run_checks(notebook, exercise)
     except UnreadableError as error:
@@ -73,6 +74,7 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None, book: Book =
         if notebook.is_dir():
             raise fail(f"{notebook} is a folder: grade-class grades folders, progress your own")
     must_know_answers()
+    must_be_an_address(book)
     grades: list[Grade] = []
     with Judge(seed) as judge:
         for notebook in notebooks:
@@ -91,13 +93,15 @@ def _write_page(notebook: Path, found: "Grade", out: Path | None, book: str = ""
     if out is None and (notebook.is_symlink() or not notebook.is_file()):
         return
     try:
-        print(f"Page: {write_page(notebook, found, out, book)}", flush=True)
+        page = write_page(notebook, found, out, book)
     except OSError as error:
         where = out or notebook.parent
         said = (
             f"seqattn: no page was written in {where} ({error.strerror or error}); the grade stands"
         )
         print(f"{said}, and --out FOLDER puts its page elsewhere", file=sys.stderr)
+        return
+    print(f"Page: {page}", flush=True)
 
 
 def progress(

@@ -35,6 +35,7 @@ __all__ = [
     "address",
     "as_fragment",
     "as_html",
+    "check_address",
     "feedback",
     "link",
     "page",
@@ -256,6 +257,24 @@ def address() -> str:
     """Return where the reader at this machine finds the book: published, built here, or nothing."""
     built = ROOT / "_build" / "html"
     return published() or (built.as_uri() if (built / "index.html").is_file() else "")
+
+
+def check_address(book: str) -> str:
+    """Return the book's address where a link may lead there: to the web, or a path from the page.
+
+    Raises
+    ------
+    ValueError
+        If it is of another kind, as ``javascript:`` is.
+    """
+    scheme = re.match(r"([^/?#]*?):", book)
+    odd = book != book.strip() or re.search(r"[\x00-\x1f\x7f]", book)
+    if odd or (scheme and scheme[1].lower() not in ("http", "https")):
+        raise ValueError(
+            f"{plain(book)!r} is no address of a book; expected http://..., https://... or a "
+            "relative path"
+        )
+    return book
 
 
 def link(read: str, book: str) -> str:

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import secrets
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
@@ -329,11 +330,18 @@ def as_csv(grades: Sequence[Grade], names: Sequence[str] | None = None) -> str:
     return stream.getvalue()
 
 
+# What nobody sees at the beginning of a cell, and a spreadsheet may skip.
+UNSEEN = re.compile(r"^[\s\x00-\x1f\ufeff\u200b-\u200f\u2060]+")
+
+
 def harmless(cell: object) -> object:
     """Keep a spreadsheet from taking text for a formula."""
-    if isinstance(cell, str) and cell.lstrip()[:1] in ("=", "+", "-", "@", "\t", "\r", "|", "%"):
-        return f"'{plain(cell)}"
-    return plain(cell) if isinstance(cell, str) else cell
+    if not isinstance(cell, str):
+        return cell
+    # A fullwidth sign is taken for the sign.
+    first = unicodedata.normalize("NFKC", UNSEEN.sub("", cell)[:1])
+    formula = cell[:1] in ("\t", "\r") or (first and first in "=+-@|%")
+    return f"'{plain(cell)}" if formula else plain(cell)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -234,7 +234,10 @@ def _from_archive(path: Path, data: bytes) -> Submission:
             notebooks = [n for n in names if n.endswith(".ipynb")]
             notebooks = notebooks or [n for n in names if n.endswith((".py", ".md"))]
             if len(notebooks) != 1:
-                raise UnreadableError(f"{len(notebooks)} notebooks in the archive; expected one")
+                raise UnreadableError(
+                    f"{len(notebooks)} notebooks in the archive; expected one: hand in an archive "
+                    "for each, or the notebooks without one"
+                )
             evidence = [n for n in names if n.endswith(".npz")]
             if twice := sorted({n for n in evidence if evidence.count(n) > 1}):
                 raise UnreadableError(f"{twice[0]} is twice in the archive: pack it once")

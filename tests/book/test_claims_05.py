@@ -76,6 +76,15 @@ def test_the_divided_spread_hangs_on_the_start_of_the_matrices(d):
         return layer.weight.detach()
 
     assert divided_spread(as_linear) == pytest.approx(1 / 3, rel=0.1)
+
+    def as_packed(weight):
+        """Give the matrix of queries, and after it that of keys."""
+        return next(packed)
+
+    queries, keys, _ = torch.nn.MultiheadAttention(d, 1).in_proj_weight.detach().chunk(3)
+    packed = iter((queries, keys))
+    assert queries.var().item() == pytest.approx(1 / (2 * d), rel=0.1)
+    assert divided_spread(as_packed) == pytest.approx(1 / 2, rel=0.1)
     fixed = divided_spread(lambda weight: torch.nn.init.normal_(weight, std=0.02))
     assert fixed == pytest.approx(0.0004 * d, rel=0.1)
 

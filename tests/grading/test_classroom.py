@@ -20,22 +20,16 @@ import pytest
 import yaml
 
 from seqattn.grading import answers
+from seqattn.grading.classroom.folder import load_run, save_run
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
-from seqattn.grading.classroom.reports import (
-    Given,
-    check_overrides,
-    list_changes,
-    read_overrides,
-    write_all,
-)
+from seqattn.grading.classroom.overrides import Given, check_overrides, read_overrides
+from seqattn.grading.classroom.reports import list_changes, write_all
 from seqattn.grading.classroom.roster import Handed, Person, collect, find_person, read_roster
 from seqattn.grading.classroom.run import (
     Result,
     WeakIsolationError,
     _cache_name,
     grade_all,
-    load_run,
-    save_run,
     settle,
 )
 from seqattn.grading.grades import SCHEMA, Grade, Verdict, as_text
@@ -339,11 +333,11 @@ def test_moodle_has_a_row_for_each_person(results, tmp_path):
     rows = {r["Identifier"]: r for r in table(tmp_path / "moodle.csv")}
     assert {k: r["Grade"] for k, r in rows.items()} == {
         "ada": "16",
-        "bob": "0",
+        "Participant 123": "0",
         "cy": "",
         "eve": "",
     }
-    assert NO_TANH.hint in rows["bob"]["Feedback comments"]
+    assert NO_TANH.hint in rows["Participant 123"]["Feedback comments"]
 
 
 def test_the_summary_names_the_most_frequent_mistake(results, tmp_path):
@@ -678,14 +672,16 @@ def test_a_link_in_a_circle_is_a_row_of_its_own(tmp_path):
 def test_what_cannot_be_graded_beside_what_can_is_noted(tmp_path):
     (tmp_path / "ada").mkdir()
     (tmp_path / "ada" / "nb.ipynb").write_text(json.dumps(filled(RIGHT)))
+    (tmp_path / "ada" / "helpers.py").write_text("x = 1")
     (tmp_path / "ada" / "old.ipynb").write_text("<html>")
     files = collect(tmp_path)
-    [row] = settle(files, grade_all(files, "s", tmp_path / "store"), [])
+    row, old = settle(files, grade_all(files, "s", tmp_path / "store"), [])
     assert row.grade.points == 16
-    assert row.grade.notes == [
-        "not graded: ada/old.ipynb: unreadable: a web page, not a notebook: download the .ipynb "
-        "file again"
-    ]
+    [note] = row.grade.notes
+    assert note.startswith("not graded: ada/helpers.py: unreadable: not JSON, and no notebook")
+    # A notebook is no helper: what is lost with it nobody knows.
+    assert old.label == "ada/old.ipynb"
+    assert old.grade.problem.startswith("unreadable: a web page, not a notebook")
 
 
 def test_results_never_depend_on_who_else_handed_in(folder, roster, graded, tmp_path):

@@ -23,7 +23,8 @@ from seqattn.grading import commands
 from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.classroom import commands as classroom
 from seqattn.grading.classroom.lms import as_gradescope
-from seqattn.grading.classroom.reports import Given, as_summary, write_all
+from seqattn.grading.classroom.overrides import Given
+from seqattn.grading.classroom.reports import as_summary, write_all
 from seqattn.grading.classroom.roster import Person, collect
 from seqattn.grading.classroom.run import Result, grade_all
 from seqattn.grading.feedback import as_html

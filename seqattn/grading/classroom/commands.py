@@ -5,6 +5,8 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,22 +15,26 @@ import typer
 from seqattn.console import INSTRUCTORS, fail, must_exist
 
 if TYPE_CHECKING:
+    from seqattn.grading.classroom.overrides import Overrides
     from seqattn.grading.classroom.roster import Handed
     from seqattn.grading.classroom.run import Result
     from seqattn.grading.grades import Grade
 
-__all__ = ["Book", "register"]
+__all__ = ["Book", "must_be_an_address", "register"]
 
 # Each job imports torch: more than a few cost memory first.
 CORES = min(8, os.cpu_count() or 1)
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 Submissions = Annotated[
     Path, typer.Argument(help="Folder with a file or a folder for each student.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="How many at a time.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")]
 Roster = Annotated[
     Path | None, typer.Option(help="CSV file with the columns id, name, email (any of them).")
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the reports.")]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", help="Folder for the reports; one for each assignment.")
+]
 Only = Annotated[str | None, typer.Option(help="The exercise that is expected, as 03_additive.")]
 Weak = Annotated[bool, typer.Option(help="Go on where answers cannot be fully contained.")]
 Zero = Annotated[bool, typer.Option(help="0 points for those who handed in nothing; else blank.")]
@@ -56,6 +62,27 @@ def _must_be_known(exercise: str | None) -> None:
         raise fail(str(error)) from None
 
 
+def must_be_an_address(book: str) -> None:
+    """Stop where ``--book`` would lead a reader to no book."""
+    from seqattn.grading.feedback import check_address
+
+    try:
+        check_address(book)
+    except ValueError as error:
+        raise fail(f"--book: {error}") from None
+
+
+def _must_be_a_folder(path: Path, mend: str = "") -> None:
+    """Stop where what was handed in is one file, or lies elsewhere."""
+    if not path.exists():
+        raise fail(f"there is no {path}{mend}")
+    if path.is_dir():
+        return
+    if path.suffix.lower() in ARCHIVES:
+        raise fail(f"{path} is an archive: unpack it into a folder first, and name the folder")
+    raise fail(f"{path} is a file; expected a folder with what was handed in")
+
+
 def grade_class(
     submissions: Submissions,
     out: Out,
@@ -68,24 +95,29 @@ def grade_class(
     book: Book = "",
 ) -> None:
     """Grade what a class handed in. Interrupted, the same command goes on where it stopped."""
-    from seqattn.grading.classroom.run import load_run
+    from seqattn.grading.classroom.folder import load_run
     from seqattn.grading.feedback import published
 
     _must_be_known(exercise)
-    try:
-        seed = seed or load_run(out)["seed"]
-    except ValueError:
-        seed = secrets.token_hex(8)
-    run = {
-        "submissions": str(submissions.resolve()),
-        "roster": str(roster.resolve()) if roster else "",
-        "exercise": exercise or "",
-        "seed": seed,
-        "allow_weak": allow_weak,
-        "absent_as_zero": absent_as_zero,
-        "book": book or published(),
-    }
-    results = _grade_and_report(run, out, jobs, out / "overrides.csv")
+    must_be_an_address(book)
+    _must_be_a_folder(submissions)
+    if roster:
+        must_exist(roster)
+    with _alone(out):
+        try:
+            seed = seed or load_run(out)["seed"]
+        except ValueError:
+            seed = secrets.token_hex(8)
+        run = {
+            "submissions": str(submissions.resolve()),
+            "roster": str(roster.resolve()) if roster else "",
+            "exercise": exercise or "",
+            "seed": seed,
+            "allow_weak": allow_weak,
+            "absent_as_zero": absent_as_zero,
+            "book": book or published(),
+        }
+        results = _grade_and_report([run], out, jobs, out / "overrides.csv")
     said = f"{out}: {len(results)} rows in grades.csv, one page and one record a student"
     print(f"{said}, summary.html; seed {seed}")
     _warn(results, absent_as_zero)
@@ -96,36 +128,41 @@ def regrade(
     out: Out,
     jobs: Jobs = CORES,
     submissions: Annotated[Path | None, typer.Option(help="Where they lie now.")] = None,
+    roster: Annotated[Path | None, typer.Option(help="Where the roster lies now.")] = None,
 ) -> None:
     """Grade again as before (same seed, roster, options), and list what changed.
 
     Points that a person gave (overrides.csv in the old folder) stay.
     """
+    from seqattn.grading.classroom.folder import load_run
     from seqattn.grading.classroom.reports import as_changes, list_changes, read_records
-    from seqattn.grading.classroom.run import load_run
 
     try:
-        run = load_run(old)
+        was = load_run(old)
     except ValueError as error:
         raise fail(str(error)) from None
+    run = {key: value for key, value in was.items() if key != "written"}
     if submissions is not None:
         run["submissions"] = str(submissions.resolve())
-    overrides = old / "overrides.csv"
-    kept = out / "overrides.csv"
-    if out.resolve() != old.resolve():
-        given = overrides.read_bytes() if overrides.is_file() else b""
-        if kept.is_file() and kept.read_bytes() != given:
-            raise fail(
-                f"{kept} differs from {overrides}: copy the rows that you want into the latter, "
-                "and move the former away"
-            )
-        if given:
-            out.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(given)
+    if roster is not None:
+        run["roster"] = str(roster.resolve())
+    _must_be_a_folder(Path(run["submissions"]), ": --submissions says where they lie now")
+    if run["roster"] and not Path(run["roster"]).is_file():
+        raise fail(f"there is no {run['roster']}: --roster says where the roster lies now")
+    overrides, kept = old / "overrides.csv", out / "overrides.csv"
+    given = overrides.read_bytes() if overrides.is_file() else b""
+    if kept.is_file() and kept.read_bytes() != given:
+        raise fail(
+            f"{kept} differs from {overrides}: copy the rows that you want into the latter, "
+            "and move the former away"
+        )
     before = read_records(old)
-    results = _grade_and_report(run, out, jobs, overrides)
-    text = as_changes(list_changes(before, read_records(out)))
-    (out / "changes.txt").write_text(text + "\n", encoding="utf-8")
+    with _alone(out):
+        results = _grade_and_report([run, was], out, jobs, overrides)
+        if given and not kept.is_file():  # last: now they are known to make sense
+            kept.write_bytes(given)
+        text = as_changes(list_changes(before, read_records(out)))
+        (out / "changes.txt").write_text(text + "\n", encoding="utf-8")
     print(text)
     _warn(results, run["absent_as_zero"])
 
@@ -146,7 +183,7 @@ def gradescope(
 
     must_know_answers()
     _must_be_known(exercise)
-    must_exist(submission)
+    _must_be_a_folder(submission)
     try:
         files = collect(submission)
     except ValueError as error:
@@ -194,47 +231,98 @@ def autograder(
 # --- shared --------------------------------------------------------------------------------------
 
 
-def _grade_and_report(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
-    """Grade what lies in a folder, and write the reports into another."""
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep the folder of the reports for this command."""
+    from seqattn.grading.classroom.folder import BusyError, alone
+
+    try:
+        with alone(out):
+            yield
+    except BusyError as error:
+        raise fail(str(error)) from None
+    except OSError as error:
+        raise _stopped(error, out) from None
+
+
+def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -> list["Result"]:
+    """Grade what lies in a folder, and write the reports into another.
+
+    Of the gradings of which the other folder may hold reports, the first is done.
+    """
     from seqattn.grading.bank import must_know_answers
-    from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
-    from seqattn.grading.classroom.roster import collect, read_roster
-    from seqattn.grading.classroom.run import WeakIsolationError, grade_all, save_run, settle
+    from seqattn.grading.classroom.folder import must_be_of
+    from seqattn.grading.classroom.overrides import check_overrides, read_overrides
+    from seqattn.grading.classroom.roster import read_roster
+    from seqattn.grading.classroom.run import settle
 
     must_know_answers()
-    folder = Path(run["submissions"])
-    must_exist(folder)
+    run = runs[0]
     try:
+        must_be_of(out, *runs)
         roster = read_roster(Path(run["roster"])) if run["roster"] else []
         given = read_overrides(overrides)
+        files = _handed_in(Path(run["submissions"]), out)
     except (OSError, ValueError) as error:
         raise fail(str(error)) from None
+    results = settle(files, _grade(files, run, out, jobs), roster)
     try:
-        handed = collect(folder)
+        check_overrides(given, results)
     except ValueError as error:
-        raise fail(str(error)) from None
-    # Of a file its folder counts: links are not followed, least of all those that lead in a circle.
+        raise fail(f"{overrides}: {error}") from None
+    _write(out, run, results, given)
+    return results
+
+
+def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
+    """List what was handed in; reports that lie among it are no student's.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing.
+    """
+    from seqattn.grading.classroom.folder import earlier_reports
+    from seqattn.grading.classroom.roster import collect
+
     own = out.resolve()
-    files = [f for f in handed if not f.path.parent.resolve().is_relative_to(own)]
+    reports = [report.resolve() for report in earlier_reports(submissions)]
+    if others := [str(report) for report in reports if report != own]:
+        print(f"left out, as reports of gradings: {', '.join(others)}", file=sys.stderr)
+    # Of a file its folder counts: links are not followed, least of all those that lead in a circle.
+    files = [
+        handed
+        for handed in collect(submissions)
+        for place in [handed.path.parent.resolve()]
+        if not any(place.is_relative_to(report) for report in (own, *reports))
+    ]
     if not files:
-        raise fail(f"there are no files in {folder}")
+        raise ValueError(f"there are no files in {submissions}")
+    return files
+
+
+def _grade(files: list["Handed"], run: dict, out: Path, jobs: int) -> dict[str, "Grade"]:
+    """Grade files, and tell of each."""
+    from seqattn.grading.classroom.folder import has_reports, save_run
+    from seqattn.grading.classroom.run import WeakIsolationError, grade_all
+    from seqattn.grading.grades import plain
+
     started = time.monotonic()
 
     def tell(done: int, total: int, handed: "Handed", grade: "Grade") -> None:
-        from seqattn.grading.grades import plain
-
         spent = time.monotonic() - started
         result = grade.problem or f"{grade.points} of {grade.out_of}"
         result += f", {grade.pending} pending" if grade.pending else ""
         print(plain(f"[{done}/{total}, {spent:.0f} s] {handed.label}: {result}"), flush=True)
 
     try:
-        save_run(out, run)
-        grades = grade_all(
+        if not has_reports(out):  # else it has to agree with them
+            save_run(out, run)
+        return grade_all(
             files,
             run["seed"],
             out / ".graded",
-            jobs=max(1, jobs),
+            jobs=jobs,
             exercise=run["exercise"] or None,
             allow_weak=run["allow_weak"],
             tell=tell,
@@ -243,26 +331,28 @@ def _grade_and_report(run: dict, out: Path, jobs: int, overrides: Path) -> list[
         weak = f"isolation here is {error}; a class is not graded so unless you say --allow-weak"
         raise fail(weak) from None
     except KeyboardInterrupt:
-        raise fail(
-            f"interrupted; what is graded is kept in {out}: the same command goes on"
-        ) from None
-    except OSError as error:
-        raise _stopped(error, out) from None
-    results = settle(files, grades, roster)
+        raise fail(f"what is graded is kept in {out}: the same command goes on") from None
+
+
+def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") -> None:
+    """Write the reports, remove those of students who have none any more, and list them."""
+    from seqattn.grading.classroom.folder import load_run, prune, save_run
+    from seqattn.grading.classroom.reports import write_all
+
+    paths = write_all(
+        out,
+        results,
+        overrides=given,
+        absent_as_zero=run["absent_as_zero"],
+        book=run["book"],
+    )
+    written = [path.relative_to(out).as_posix() for path in paths]
     try:
-        check_overrides(given, results)
-        write_all(
-            out,
-            results,
-            overrides=given,
-            absent_as_zero=run["absent_as_zero"],
-            book=run["book"],
-        )
-    except ValueError as error:
-        raise fail(f"{overrides}: {error}") from None
-    except OSError as error:
-        raise _stopped(error, out) from None
-    return results
+        before = load_run(out).get("written")
+    except ValueError:
+        before = None
+    prune(out, before, written)
+    save_run(out, {**run, "written": written})
 
 
 def _stopped(error: OSError, out: Path) -> typer.Exit:
@@ -285,7 +375,7 @@ def _warn(results: list["Result"], absent_as_zero: bool) -> None:
     ):
         if many:
             print(f"look at: {len(many)} {what}", file=sys.stderr)
-    absent = sum(r.grade is None for r in results)
+    absent = sum(r.is_absent for r in results)
     if absent_as_zero and absent and unmatched:
         owners = f"though {len(unmatched)} files have no owner"
         print(f"look at: {absent} people got 0 as absent, {owners}", file=sys.stderr)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from seqattn.grading.bank import EDITION
+from seqattn.grading.classroom.overrides import by_hand
+from seqattn.grading.classroom.roster import Person, participant_of
 from seqattn.grading.grades import Grade, Verdict, details, harmless
 
 if TYPE_CHECKING:
@@ -58,22 +60,50 @@ def _scored(v: Verdict) -> dict:
 
 
 def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
-    """Write the table that Moodle's gradebook imports; points are those of all exercises."""
+    """Write the table that Moodle's gradebook imports; points are those of all exercises.
+
+    The columns have the names that they have in Moodle's own grading worksheet, and the maximum is
+    that of all exercises that somebody handed in.
+    """
     stream = io.StringIO()
     table = csv.writer(stream)
-    table.writerow(["Identifier", "Full name", "Email address", "Grade", "Feedback comments"])
-    people = {r.person.id: r.person for r in results if r.person}
-    for id_, person in people.items():
-        grades = [r.grade for r in results if r.person and r.person.id == id_ and r.grade]
+    columns = ["Identifier", "Full name", "Email address", "Grade", "Maximum grade"]
+    table.writerow([*columns, "Feedback comments"])
+    graded = [r.grade for r in results if r.person and r.grade and r.grade.verdicts]
+    most = sum({g.exercise: g.out_of for g in graded}.values())
+    of: dict[Person, list[Result]] = {}
+    for r in results:
+        if r.person:
+            of.setdefault(r.person, []).append(r)
+    for person, own in of.items():
+        grades = [r.grade for r in own if r.grade]
         # A file that could not be read, and points that are pending, are nobody's 0.
         failed = any(g.pending or g.problem for g in grades)
-        blank = 0 if absent_as_zero else ""
+        blank = 0 if absent_as_zero and all(r.is_absent for r in own) else ""
         total: object = "" if failed else sum(g.points for g in grades) if grades else blank
-        said = " ".join(f"{v.question}: {v.hint}" for g in grades for v in g.verdicts if v.hint)
-        said = said or " ".join(g.problem for g in grades)
-        row = [id_, person.name, person.email, total, said]
+        said = "; ".join(comment for g in grades for comment in _comments(g))
+        row = [_identifier(person, own), person.name, person.email, total, most or "", said]
         table.writerow([harmless(cell) for cell in row])
     return stream.getvalue()
+
+
+def _identifier(person: Person, own: list["Result"]) -> str:
+    """Say who somebody is, if possible by Moodle's own number, which its import looks for."""
+    numbers = {participant_of(r.label) for r in own if r.label} - {""}
+    # In a folder of several assignments somebody has a number for each.
+    numbered = f"Participant {min(numbers)}" if len(numbers) == 1 else person.id
+    return person.identifier or numbered
+
+
+def _comments(grade: Grade) -> list[str]:
+    """Say what a student should know of an exercise: hints, and points that a person gave."""
+    if grade.problem:
+        return [f"{grade.file}: {grade.problem}"]
+    return [
+        f"{grade.exercise} {v.question}: {text}"
+        for v in grade.verdicts
+        for text in filter(None, [v.hint, *by_hand(v)])
+    ]
 
 
 def as_junit(results: list["Result"]) -> str:

@@ -7,24 +7,21 @@
 import csv
 import io
 import json
-import math
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from seqattn.grading.bank import load
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, as_moodle
-from seqattn.grading.classroom.roster import read_table
+from seqattn.grading.classroom.overrides import Overrides, apply_overrides, by_hand
 from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
 from seqattn.grading.feedback import as_html, page
 from seqattn.grading.grades import (
     WORDS,
-    Grade,
-    VerdictName,
     as_csv,
     as_record,
     harmless,
@@ -33,33 +30,19 @@ from seqattn.grading.grades import (
 
 __all__ = [
     "Change",
-    "Given",
-    "apply_overrides",
     "as_changes",
-    "check_overrides",
     "file_names",
     "list_changes",
-    "read_overrides",
     "read_records",
     "write_all",
 ]
-
-BY_HAND = "points given by hand"
-
-
-class Given(NamedTuple):
-    """Points that a person gave, why, and the line of the table that says so."""
-
-    points: float
-    reason: str = ""
-    line: int = 0
 
 
 def write_all(
     out: Path,
     results: list[Result],
     *,
-    overrides: dict[tuple[str, str], Given] | None = None,
+    overrides: Overrides | None = None,
     absent_as_zero: bool = False,
     book: str = "",
 ) -> list[Path]:
@@ -72,11 +55,16 @@ def write_all(
     results : list of Result
         From :func:`seqattn.grading.classroom.run.settle`.
     overrides : dict, optional
-        From :func:`read_overrides`.
+        From :func:`seqattn.grading.classroom.overrides.read_overrides`.
     absent_as_zero : bool
         Give those who handed in nothing 0 points instead of a blank.
     book : str
         Address of the book, for links in the feedback.
+
+    Returns
+    -------
+    list of Path
+        What was written.
     """
     for result in results:
         if result.person and result.grade and overrides:
@@ -134,8 +122,8 @@ def _labels(results: list[Result]) -> list[str]:
 def grades_table(results: list[Result], absent_as_zero: bool) -> str:
     """Write a row for each student and exercise: points in all, and for each question.
 
-    A file that fits nobody, or is of no exercise, has a row of its own, and so has a student who
-    handed in nothing. ``chapters/how_to_use.md`` explains the columns to instructors.
+    A file that fits nobody, or could not be read, has a row of its own, and so has a student who
+    handed in nothing. ``chapters/grading_a_class.md`` explains the columns to instructors.
     """
     asked = {
         r.grade.exercise: [v.question for v in r.grade.verdicts]
@@ -150,108 +138,21 @@ def grades_table(results: list[Result], absent_as_zero: bool) -> str:
     for r in results:
         person = [r.person.id, r.person.name, r.person.email] if r.person else ["", "", ""]
         if r.grade is None:
-            points = [0] if absent_as_zero else [""]
-            row = [*person, "", "", "absent", *points, "", *[""] * len(columns), ""]
+            points = [0] if absent_as_zero and r.is_absent else [""]
+            row = [*person, "", "", "absent", *points, "", *[""] * len(columns), r.problem]
         else:
             g = r.grade
             got = {(g.exercise, v.question): "" if v.pending else v.points for v in g.verdicts}
             # Where points are pending, a sum would look like the whole.
             total: Any = g.points if g.verdicts and not g.pending else ""
             pending = [f"{v.question} {WORDS[v.verdict]}" for v in g.verdicts if v.pending]
-            by_hand = [f"{v.question}: {n}" for v in g.verdicts for n in v.notes if BY_HAND in n]
-            said = [r.problem, g.problem, *pending, *by_hand, *g.notes, *g.flags]
+            given = [f"{v.question}: {note}" for v in g.verdicts for note in by_hand(v)]
+            said = [r.problem, g.problem, *pending, *given, *g.notes, *g.flags]
             notes = "; ".join(filter(None, said))
             row = [*person, r.label, g.exercise, _status(r), total, g.out_of or ""]
             row += [*(got.get(c, "") for c in columns), notes]
         table.writerow([harmless(cell) for cell in row])
     return stream.getvalue()
-
-
-# --- what a person decided ---------------------------------------------------------------------
-
-
-def read_overrides(path: Path) -> dict[tuple[str, str], Given]:
-    """Read points that a person gave: columns student, question, points, reason.
-
-    Raises
-    ------
-    ValueError
-        If a row makes no sense in itself; the message names its line. Whether student and question
-        exist, and whether so many points can be had, :func:`check_overrides` says.
-    """
-    if not path.is_file():
-        return {}
-    found: dict[tuple[str, str], Given] = {}
-    for number, row in read_table(path).numbered:
-        where = f"{path}, line {number}"
-        if not row.keys() >= {"student", "question", "points"}:
-            raise ValueError(f"{where}: expected the columns student, question, points, reason")
-        key = (row["student"], row["question"])
-        try:
-            points = float(row["points"])
-        except ValueError:
-            raise ValueError(f"{where}: {row['points']!r} is no number of points") from None
-        if not (math.isfinite(points) and 2 * points == int(2 * points)):
-            raise ValueError(f"{where}: {row['points']} points; expected whole or half points")
-        if key in found:
-            raise ValueError(f"{where}: {key[1]} of {key[0]} is given points a second time")
-        whole = int(points) if points == int(points) else points
-        found[key] = Given(whole, row.get("reason", ""), number)
-    return found
-
-
-def check_overrides(overrides: dict[tuple[str, str], Given], results: list[Result]) -> None:
-    """Refuse points for students or questions that there are not, or more than can be had.
-
-    Raises
-    ------
-    ValueError
-        With a line for each, which names the table's.
-    """
-    most: dict[tuple[str, str], int] = {}
-    told: dict[tuple[str, str], list[str]] = defaultdict(list)  # in which exercises
-    for r in results:
-        if r.person and r.grade:
-            for v in r.grade.verdicts:
-                told[r.person.id, v.question].append(f"{r.grade.exercise} {v.question}")
-                for name in (v.question, f"{r.grade.exercise} {v.question}"):
-                    most[r.person.id, name] = v.out_of
-    students = {r.person.id for r in results if r.person}
-    wrong = []
-    for (student, question), given in overrides.items():
-        why = ""
-        if student not in students:
-            why = f"nobody here is called {student!r}"
-        elif (student, question) not in most:
-            why = f"{student} has no graded question {question!r}"
-        elif len(several := told.get((student, question), [])) > 1:
-            why = f"{student} has {question} in {len(several)} exercises; write '{several[0]}'"
-        elif not 0 <= given.points <= most[student, question]:
-            expected = f"expected 0 to {most[student, question]}"
-            why = f"{given.points} points for {student}, {question}: {expected}"
-        if why:
-            wrong.append(f"line {given.line}: {why}")
-    if wrong:
-        raise ValueError("points given by hand make no sense:\n  " + "\n  ".join(wrong))
-
-
-def apply_overrides(grade: Grade, student: str, overrides: dict[tuple[str, str], Given]) -> Grade:
-    """Put a person's points in place of the grader's, and say so."""
-    verdicts = []
-    for v in grade.verdicts:
-        keys = ((student, f"{grade.exercise} {v.question}"), (student, v.question))
-        found = next((overrides[k] for k in keys if k in overrides), None)
-        if found is not None:
-            points, reason, _ = found
-            before = "none" if v.pending else v.points
-            note = f"{BY_HAND} ({before} by the grader)" + (reason and f": {reason}")
-            notes = [n for n in v.notes if not n.startswith(BY_HAND)]
-            # What a person judged is pending no longer.
-            judged: VerdictName = "pass" if points >= v.out_of else "partial" if points else "fail"
-            verdict = judged if v.pending else v.verdict
-            v = replace(v, verdict=verdict, points=points, notes=[*notes, note])
-        verdicts.append(v)
-    return Grade(**{**vars(grade), "verdicts": verdicts})
 
 
 # --- the class as a whole ----------------------------------------------------------------------
@@ -339,6 +240,8 @@ class Change:
     ----------
     record : str
         Name of the student's record.
+    student : str
+        Whose it is; empty for a file that fits nobody. One student may have several records.
     question : str
         Which question; ``file`` where it could not be read before or cannot be now.
     before, after : str
@@ -346,6 +249,7 @@ class Change:
     """
 
     record: str
+    student: str
     question: str
     before: str
     after: str
@@ -356,10 +260,11 @@ def list_changes(old: dict[str, dict], new: dict[str, dict]) -> list[Change]:
     changes = []
     for name in sorted(old.keys() | new.keys()):
         was, is_ = _points_of(old.get(name)), _points_of(new.get(name))
+        student = (new.get(name) or old[name]).get("student", name)
         for question in sorted(was.keys() | is_.keys()):
             before, after = was.get(question, "none"), is_.get(question, "none")
             if before != after:
-                changes.append(Change(name, question, before, after))
+                changes.append(Change(name, student, question, before, after))
     return changes
 
 
@@ -379,6 +284,8 @@ def as_changes(changes: list[Change]) -> str:
     """Write changes for a terminal."""
     if not changes:
         return "no score changed"
-    students = len({c.record for c in changes})
+    said = f"{len(changes)} changes for {len({c.student for c in changes} - {''})} students"
+    if strays := {c.record for c in changes if not c.student}:
+        said += f", and for {len(strays)} files that fit nobody"
     lines = [f"  {c.record}  {c.question}: {c.before} -> {c.after}" for c in changes]
-    return "\n".join([f"{len(changes)} changes for {students} students", *lines])
+    return "\n".join([said, *lines])

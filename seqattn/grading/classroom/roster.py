@@ -1,26 +1,39 @@
 """Who handed in what: files, students and the roster, as platforms hand them out.
 
 A student is never guessed: a file whose name fits nobody on the roster, or more than one person, is
-listed as unmatched.
+listed as unmatched. Whoever renames it, or its folder, to the student's id assigns it.
 """
 
 import csv
 import io
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
 
-__all__ = ["Handed", "Person", "collect", "find_person", "read_roster", "read_table"]
+from seqattn.grading.bank import exercises
+
+__all__ = [
+    "Handed",
+    "Person",
+    "candidates",
+    "collect",
+    "find_person",
+    "is_late",
+    "participant_of",
+    "read_roster",
+    "read_table",
+]
 
 NOTEBOOKS = (".ipynb", ".py", ".md", ".zip", ".ipynb.txt", ".ipynb.json")
 ENDINGS = (*sorted(NOTEBOOKS, key=len)[::-1], ".nbconvert")
 # Moodle: "Ada Lovelace_12345_assignsubmission_file"; Canvas: "lovelaceada_12345_67890_name.ipynb".
 MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_(?P<number>\d+))_assignsubmission_")
-CANVAS = re.compile(r"^(?P<owner>(?P<name>[^\W_]+)(_LATE)?_(?P<number>\d+))_\d+_")
+CANVAS = re.compile(r"^(?P<owner>(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<number>\d+))_\d+_")
 # What Jupyter, Python and operating systems leave behind.
 CLUTTER = {".ipynb_checkpoints", "__pycache__", "__MACOSX", ".git", ".DS_Store", "Thumbs.db"}
 MOST_ROSTER = 10 * 2**20
@@ -28,27 +41,58 @@ MOST_ROSTER = 10 * 2**20
 ID = ("id", "student id", "username", "id number", "sid", "sis user id", "sis login id")
 NAME, FIRST, LAST = ("name", "full name", "student"), ("first name",), ("last name", "surname")
 EMAIL = ("email", "email address")
+# Moodle's grading worksheet numbers those who take part: "Participant 100". The folder of what
+# they hand in has the same number, and no two people of one Moodle have the same.
+IDENTIFIER = ("identifier",)
+PARTICIPANT = re.compile(r"\D*\s(\d+)")
+# Canvas puts a line below the head that is nobody's.
+NOBODY = "pointspossible"
+# Letters that are no other letter with an accent, as platforms write them without.
+LETTERS = str.maketrans(
+    {"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody on the roster, or known from a file name alone."""
+    """Somebody on the roster, or known from a file name alone.
+
+    Attributes
+    ----------
+    id, name, email : str
+        As the roster has them.
+    identifier : str
+        What Moodle's grading worksheet calls this person: "Participant 100"; else empty.
+    """
 
     id: str
     name: str = ""
     email: str = ""
+    identifier: str = ""
 
     @property
-    def keys(self) -> set[str]:
-        """What a file may call this person."""
-        every = {self.id, self.name, self.email, self.email.partition("@")[0]}
+    def participant(self) -> str:
+        """The number in the identifier."""
+        match = PARTICIPANT.fullmatch(self.identifier)
+        return match[1] if match else ""
+
+    @property
+    def names(self) -> set[str]:
+        """The name, and the other orders in which platforms write its words."""
+        every = {self.name}
         last, comma, first = self.name.partition(",")
         words = f"{first} {last}".split() if comma else self.name.split()
         if len(words) > 1:
             # Canvas writes the family name first and leaves out the blanks.
             every |= {" ".join(words), "".join([*words[1:], words[0]])}
             every.add(f"{words[-1]}, {' '.join(words[:-1])}")
-        return {_plain(key) for key in every if key}
+        return {name for name in every if name}
+
+    @property
+    def keys(self) -> set[str]:
+        """What a file may call this person."""
+        every = {self.id, self.email, self.email.partition("@")[0], *self.names}
+        return {key for key in every if key}
 
 
 @dataclass(frozen=True)
@@ -190,18 +234,22 @@ def read_roster(path: Path) -> list[Person]:
 
     id_, name, email = column(ID), column(NAME), column(EMAIL)
     parts = [c for c in (column(FIRST), column(LAST)) if c]
-    if id_ and not any(row[id_] for _, row in rows.numbered):
-        id_ = None  # exported, and filled in for nobody
-    if not (id_ or email or name or parts):
+    identifier = column(IDENTIFIER)
+    if not (id_ or email or name or parts or identifier):
         have = ", ".join(rows.columns) or "none"
         raise ValueError(f"{path} has the columns {have}; expected id, name or email")
     people: dict[str, Person] = {}
     for line, row in rows.numbered:
-        called = row[name] if name else " ".join(row[part] for part in parts).strip()
-        address = row.get(email or "", "")
-        person = Person(row[id_] if id_ else address if email else called, called, address)
-        if person.id and people.setdefault(person.id, person) != person:
-            raise ValueError(f"{path}, line {line}: {person.id} is also {people[person.id].name}")
+        called = row.get(name, "") if name else " ".join(row[part] for part in parts).strip()
+        address, number = row.get(email or "", ""), row.get(identifier or "", "")
+        # Whoever has no id yet is known by the next best.
+        own = row.get(id_ or "", "") or address or called or number
+        if not own or _plain(called) == NOBODY:
+            continue
+        person = Person(own, called, address, number)
+        if people.setdefault(own, person) != person:
+            other = people[own].name or people[own].email or "on another line"
+            raise ValueError(f"{path}, line {line}: {own} is also {other}")
     if not people:
         raise ValueError(f"{path} has a head and nobody below it; expected a line for each student")
     return list(people.values())
@@ -238,11 +286,26 @@ def read_table(path: Path) -> Table:
     try:
         columns = [str(c) for c in reader.fieldnames or []]
         rows = [
-            (reader.line_num, {k: (v or "").strip() for k, v in row.items() if k}) for row in reader
+            (reader.line_num, _cells(row, columns, f"{path}, line {reader.line_num}"))
+            for row in reader
         ]
     except csv.Error as error:
         raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from None
     return Table(columns, rows)
+
+
+def _cells(row: dict, columns: list[str], where: str) -> dict[str, str]:
+    """Take the texts of a row; a comma that separates nothing would shift them."""
+    more = row.get(None) or []
+    if any(text.strip() for text in more):
+        raise ValueError(
+            f"{where}: {len(columns) + len(more)} fields, but the head names {len(columns)}: put a "
+            "text that has the separator in it into quotation marks"
+        )
+    return {column: (text or "").strip() for column, text in row.items() if column}
+
+
+# --- whose a file is -----------------------------------------------------------------------------
 
 
 def find_person(
@@ -255,20 +318,89 @@ def find_person(
     if not roster:
         name = handed.called[0]
         return Person(f"{name} ({handed.number})" if name in namesakes else name), ""
-    wanted = {_plain(c) for c in handed.called}
-    fitting = [p for p in roster if p.keys & wanted]
-    if len(fitting) > 1 and handed.number:
-        # A platform's number alone may be another's id here; among people of one name it decides.
-        fitting = [p for p in fitting if p.id == handed.number] or fitting
+    fitting = candidates(handed, roster)
     if len(fitting) == 1:
         return fitting[0], ""
     called = " or ".join(handed.called)
+    what = "folder" if len(Path(handed.label).parts) > 1 else "file"
     if not fitting:
-        return None, f"nobody on the roster is called {called}"
-    return None, f"{called} may be any of {', '.join(p.id for p in fitting)}"
+        mend = f"rename the {what} to the student's id"
+        return None, f"nobody on the roster is called {called}: {mend}"
+    several = ", ".join(p.id for p in fitting)
+    return None, f"{called} may be any of {several}: rename the {what} to the right one"
+
+
+def candidates(handed: Handed, roster: list[Person]) -> list[Person]:
+    """List whose a file may be: one person, nobody, or several between whom nothing decides.
+
+    The closest spelling decides: as it stands; without accents; without punctuation, which
+    platforms drop from names. Where no name fits, the id before the first "_" does.
+    """
+    fitting = _called_so(handed.called, roster) or _marked_with_id(handed.called, roster)
+    number = participant_of(handed.label)
+    if numbered := [p for p in roster if number and p.participant == number]:
+        # With a name that is another's, one of the two is wrong.
+        agree = not fitting or any(p in fitting for p in numbered)
+        return numbered if agree else [*numbered, *fitting]
+    if len(fitting) > 1 and handed.number:
+        # A platform's number alone may be another's id here; among people of one name it decides.
+        return [p for p in fitting if p.id == handed.number] or fitting
+    return fitting
+
+
+def _called_so(called: Iterable[str], roster: list[Person]) -> list[Person]:
+    for spelling in (_exact, _plain):
+        wanted = {spelling(text) for text in called}
+        if fitting := [p for p in roster if not wanted.isdisjoint(_spelt(p, spelling))]:
+            return fitting
+    # Without its punctuation an id may be another's, and an address, too.
+    wanted = {_bare(text) for text in called} - {""}
+    return [p for p in roster if not wanted.isdisjoint(_spelt(p, _bare))]
+
+
+def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]:
+    """Find whose id somebody put before a name: "510_Jo Smith". A word alone may be a name.
+
+    The number of an exercise is nobody's id, nor is the beginning of an address.
+    """
+    marks = {
+        _exact(text.partition("_")[0])
+        for text in called
+        if "_" in text and "@" not in text and not text.startswith(tuple(exercises()))
+    }
+    return [p for p in roster if any(c.isdigit() for c in p.id) and _exact(p.id) in marks]
+
+
+def participant_of(label: str) -> str:
+    """Take Moodle's number of whoever handed in a file, from where it lies; "" where it is none."""
+    match = MOODLE.match(Path(label).parts[0])
+    return match["number"] if match else ""
+
+
+def is_late(label: str) -> bool:
+    """Tell whether Canvas marks a file as late."""
+    match = CANVAS.match(Path(label).parts[0])
+    return bool(match and match["late"])
+
+
+# For each file of a class each person's spellings are wanted again.
+@lru_cache(20_000)
+def _spelt(person: Person, spelling: Callable[[str], str]) -> frozenset[str]:
+    texts = person.keys if spelling is not _bare else person.names or {person.id}
+    return frozenset(filter(None, map(spelling, texts)))
+
+
+def _exact(text: str) -> str:
+    """Drop case and blanks, which never tell people apart."""
+    return "".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
 def _plain(text: str) -> str:
     """Drop case, accents and blanks, in which rosters and file names differ."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
+    letters = unicodedata.normalize("NFKD", text.casefold().translate(LETTERS))
     return "".join(c for c in letters if not unicodedata.combining(c) and not c.isspace())
+
+
+def _bare(text: str) -> str:
+    """Drop punctuation, too."""
+    return "".join(c for c in _plain(text) if c.isalnum())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from seqattn.grading.answers import Answer, answers_of, exercise_of, forget
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.classroom.roster import Handed, Person, find_person
+from seqattn.grading.classroom.roster import Handed, Person, candidates, find_person, is_late
 from seqattn.grading.classroom.similarity import fingerprint
 from seqattn.grading.grades import Grade, write_whole
 from seqattn.grading.judge import Judge
@@ -23,14 +23,12 @@ __all__ = [
     "WeakIsolationError",
     "grade_all",
     "grade_one",
-    "load_run",
-    "save_run",
     "settle",
 ]
 
 # Rises when the way in which answers are judged changes: what an interrupted run had graded before
 # is graded again. (The form of a record has a number of its own, `RECORD` of grades.py.)
-ENGINE = 5
+ENGINE = 6
 
 
 class WeakIsolationError(Exception):
@@ -50,7 +48,8 @@ class Result:
     label : str
         The file, below the folder of submissions.
     problem : str
-        ``unmatched: ...`` where nobody fits.
+        ``unmatched: ...`` where nobody fits. Of somebody without a grade: the file that may be
+        theirs.
     prints : dict of question to Counter
         Fingerprints, for the similarity report.
     """
@@ -60,6 +59,11 @@ class Result:
     label: str = ""
     problem: str = ""
     prints: dict = field(default_factory=dict)
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether nothing was handed in, as far as anybody can tell."""
+        return self.grade is None and not self.problem
 
 
 def grade_all(
@@ -184,47 +188,91 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
     """Give each student one file for each exercise, and each file that is nobody's a row.
 
     Of several files for one exercise the newest that can be read counts, by time of change and then
-    by name. Whoever is on the roster and handed in nothing gets a result without a grade. Without a
-    roster the platform's numbers tell people of one name apart.
+    by name. A notebook that cannot be read has a row of its own: nobody knows what is lost with it.
+    Whoever is on the roster and handed in nothing gets a result without a grade. Without a roster
+    the platform's numbers tell people of one name apart.
     """
-    chosen: dict[tuple[str, str], list[Handed]] = {}
-    results, people = [], {}
-    # Who hands in one exercise under one name, but with another number, is another person.
+    results, maybe = [], {}
+    people: dict[str, Person] = {}
+    of: dict[str, list[Handed]] = {}
+    namesakes = _namesakes(files, grades)
+    for handed in files:
+        person, problem = find_person(handed, roster, namesakes)
+        if person is None:
+            stray = Result(None, grades[handed.label], handed.label, f"unmatched: {problem}")
+            results.append(stray)
+            maybe.update({p.id: handed.label for p in candidates(handed, roster)})
+            continue
+        people[person.id] = person
+        of.setdefault(person.id, []).append(handed)
+    for id_, own in of.items():
+        found = _results_of(people[id_], own, grades)
+        if id_ in maybe and found[0].grade:
+            found[0].grade.flags.append(f"perhaps not all: {maybe[id_]} may be this student's")
+        results += found
+    for person in roster:
+        if person.id not in people:
+            # Whose that is must be decided before anybody is called absent.
+            where = maybe.get(person.id)
+            doubt = f"perhaps not absent: {where} may be this student's" if where else ""
+            results.append(Result(person, None, problem=doubt))
+    return sorted(results, key=lambda r: (r.person is None, _name(r), r.label))
+
+
+def _namesakes(files: list[Handed], grades: dict[str, Grade]) -> set[str]:
+    """Find names of several people: who hands in one exercise under two numbers is two."""
     numbers: dict[tuple[str, str], set[str]] = {}
     for handed in files:
         key = handed.called[0], grades[handed.label].exercise
         numbers.setdefault(key, set()).add(handed.number)
-    namesakes = {name for (name, _), several in numbers.items() if len(several - {""}) > 1}
+    return {name for (name, _), several in numbers.items() if len(several - {""}) > 1}
+
+
+def _results_of(person: Person, files: list[Handed], grades: dict[str, Grade]) -> list[Result]:
+    """Choose what counts of a student's files: one for each exercise, and what is lost."""
+    chosen: dict[str, list[Handed]] = {}
+    lost, other = [], []
     for handed in files:
-        person, problem = find_person(handed, roster, namesakes)
-        if person is None:
-            results.append(
-                Result(None, grades[handed.label], handed.label, f"unmatched: {problem}")
-            )
-            continue
-        people[person.id] = person
-        exercise = grades[handed.label].exercise
-        chosen.setdefault((person.id, exercise), []).append(handed)
-    readable = {id_ for id_, exercise in chosen if exercise}
-    # What cannot be graded is a row of its own where it is all that there is, else a note.
-    beside = {
-        id_: [f"not graded: {h.label}: {grades[h.label].problem}" for h in several]
-        for (id_, exercise), several in chosen.items()
-        if not exercise and id_ in readable
-    }
-    for (id_, exercise), several in sorted(chosen.items()):
-        if not exercise and id_ in readable:
-            continue
+        if exercise := grades[handed.label].exercise:
+            chosen.setdefault(exercise, []).append(handed)
+        elif _is_lost(grades[handed.label], handed.path):
+            lost.append(handed)
+        else:
+            other.append(handed)
+    groups = [*(chosen[exercise] for exercise in sorted(chosen)), *([one] for one in lost)]
+    # What is no exercise is a row of its own where it is all that there is, else a note.
+    beside = [f"not graded: {h.label}: {grades[h.label].problem}" for h in other] if groups else []
+    results = []
+    for several in groups or [other]:
         newest = max(several, key=lambda h: (_changed(h.path), h.label))
         grade = grades[newest.label]
-        if len(several) > 1:
-            names = ", ".join(sorted(h.label for h in several if h is not newest))
-            grade.notes.append(f"duplicate: the newest file counts; not counted: {names}")
-        grade.notes.extend(beside.pop(id_, []))
-        prints = fingerprints(grade.answers, exercise) if exercise else {}
-        results.append(Result(people[id_], grade, newest.label, prints=prints))
-    absent = [Result(p, None) for p in roster if p.id not in people]
-    return sorted([*results, *absent], key=lambda r: (r.person is None, _name(r), r.label))
+        grade.notes.extend([*_about(newest, several), *beside])
+        beside = []
+        prints = fingerprints(grade.answers, grade.exercise) if grade.exercise else {}
+        results.append(Result(person, grade, newest.label, prints=prints))
+    return results
+
+
+def _is_lost(grade: Grade, path: Path) -> bool:
+    """Tell what may have been answers from a README or a module beside a notebook."""
+    if grade.problem.startswith("grader_error"):
+        return True
+    return grade.problem.startswith("unreadable") and path.suffix.lower() not in (".py", ".md")
+
+
+def _about(newest: Handed, several: list[Handed]) -> list[str]:
+    """Note why one of a student's files counts, and that it came late."""
+    notes = []
+    if len(several) > 1:
+        names = ", ".join(sorted(h.label for h in several if h is not newest))
+        times = [_changed(h.path) for h in several]
+        which = "newest file counts"
+        if times.count(max(times)) > 1:
+            which = "newest files are of one time, and the last of them by name counts"
+        notes.append(f"duplicate: the {which}; not counted: {names}")
+    if is_late(newest.label):
+        notes.append("late: Canvas says so in the name of the file")
+    return notes
 
 
 def fingerprints(answers: dict[str, Answer], name: str) -> dict:
@@ -284,29 +332,3 @@ def _load(path: Path) -> Grade | None:
         return Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-# --- what a grading was told ---------------------------------------------------------------------
-
-
-def save_run(out: Path, run: dict) -> None:
-    """Keep what a grading was told, so that it can be done again; on a full disk, keep the last."""
-    out.mkdir(parents=True, exist_ok=True)
-    write_whole(out / "run.json", json.dumps(run, indent=1) + "\n")
-
-
-def load_run(folder: Path) -> dict:
-    """Read what a grading was told.
-
-    Raises
-    ------
-    ValueError
-        If the folder holds no report of a class.
-    """
-    path = folder / "run.json"
-    try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-        return {"submissions": run["submissions"], "seed": run["seed"], **run}
-    except (OSError, ValueError, KeyError, TypeError):
-        what = "cannot be read" if path.exists() else "is missing"
-        raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None

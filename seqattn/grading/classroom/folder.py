@@ -1,0 +1,169 @@
+"""The folder of a class's reports: who writes into it, what it is of, and what was written there.
+
+``run.json`` says what the grading was told and what it wrote. It is saved before anything is graded
+where there are no reports yet, so that an interrupted grading goes on with its seed, and otherwise
+after the reports: it always agrees with them.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from seqattn.grading.grades import write_whole
+
+__all__ = [
+    "BusyError",
+    "alone",
+    "earlier_reports",
+    "has_reports",
+    "load_run",
+    "must_be_of",
+    "prune",
+    "save_run",
+]
+
+# What stands in the folder for each student, and is removed when nobody has it any more.
+OF_A_STUDENT = re.compile(
+    r"(students/NAME\.json|gradescope/NAME/results\.json|feedback/NAME\.html)".replace(
+        "NAME", r"[^/\\.][^/\\]*"
+    )
+)
+
+
+def save_run(out: Path, run: dict) -> None:
+    """Keep what a grading was told, so that it can be done again; on a full disk, keep the last."""
+    out.mkdir(parents=True, exist_ok=True)
+    write_whole(out / "run.json", json.dumps(run, indent=1) + "\n")
+
+
+def load_run(folder: Path) -> dict:
+    """Read what a grading was told.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds no report of a class.
+    """
+    path = folder / "run.json"
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+        return {"submissions": run["submissions"], "seed": run["seed"], **run}
+    except (OSError, ValueError, KeyError, TypeError):
+        what = "cannot be read" if path.exists() else "is missing"
+        raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None
+
+
+def has_reports(out: Path) -> bool:
+    """Tell a folder with reports from one in which a grading has only begun, or none."""
+    return (out / "grades.csv").is_file()
+
+
+def earlier_reports(submissions: Path) -> list[Path]:
+    """Find the reports of gradings among what was handed in: they are no student's."""
+    found = []
+    for path in sorted(submissions.rglob("run.json")):
+        if path.parent != submissions and (path.parent / ".graded").is_dir():
+            try:
+                load_run(path.parent)
+            except ValueError:
+                continue
+            found.append(path.parent)
+    return found
+
+
+def must_be_of(out: Path, *runs: dict) -> None:
+    """Refuse a folder with reports on something else: points given by hand would go to strangers.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    *runs : dict
+        Gradings, with one of which it may agree.
+
+    Raises
+    ------
+    ValueError
+        If it agrees with none; the message says what the folder holds.
+    """
+    if not has_reports(out):
+        return
+    try:
+        held = load_run(out)
+    except ValueError:
+        return  # there is nothing to compare
+
+    def agrees(run: dict) -> bool:
+        return all(held.get(key, run[key]) == run[key] for key in ("submissions", "exercise"))
+
+    if not any(map(agrees, runs)):
+        only = f", exercise {held['exercise']} alone" if held.get("exercise") else ""
+        mend = "name another folder with -o"
+        if not Path(held["submissions"]).exists():
+            mend += f"; if they only moved, `seqattn regrade --diff {out}` has --submissions"
+        raise ValueError(f"{out} holds the reports on {held['submissions']}{only}: {mend}")
+
+
+class BusyError(Exception):
+    """Another grading writes into the folder."""
+
+
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Keep the folder for one grading while it writes there.
+
+    Raises
+    ------
+    BusyError
+        If another has it.
+    """
+    made = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(out / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise BusyError(
+            f"another grading writes into {out}: wait for it, or name another folder with -o"
+        ) from None
+    except (NotImplementedError, OSError):
+        pass  # a file system that knows no locks, or a folder that writing will complain of
+    try:
+        yield
+    finally:
+        if made and [path.name for path in out.iterdir()] == [".lock"]:
+            # Refused before anything was written: nothing is left behind.
+            with suppress(OSError):
+                (out / ".lock").unlink()
+                out.rmdir()
+        lock.release()
+
+
+def prune(out: Path, before: object, now: list[str]) -> None:
+    """Remove what an earlier grading wrote for students who do not have it any more.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    before : list of str
+        Files below the folder, as ``run.json`` lists them. What is not in it stays, and so does
+        whatever lies outside the folder or has another name than such files have.
+    now : list of str
+        Files that were written now.
+    """
+    kept = {name.casefold() for name in now}
+    for name in before if isinstance(before, list) else ():
+        if not (isinstance(name, str) and OF_A_STUDENT.fullmatch(name)):
+            continue
+        path = out / name
+        inside = path.resolve().is_relative_to(out.resolve())
+        if name.casefold() in kept or not inside or path.is_symlink() or not path.is_file():
+            continue
+        path.unlink()
+        if path.name == "results.json" and not any(path.parent.iterdir()):
+            path.parent.rmdir()

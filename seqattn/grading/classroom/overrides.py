@@ -1,0 +1,132 @@
+"""Points that a person gives in place of the grader's: ``overrides.csv``."""
+
+import math
+import re
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from seqattn.grading.classroom.roster import read_table
+from seqattn.grading.grades import Grade, Verdict, VerdictName
+
+if TYPE_CHECKING:
+    from seqattn.grading.classroom.run import Result
+
+__all__ = ["Given", "Overrides", "apply_overrides", "by_hand", "check_overrides", "read_overrides"]
+
+BY_HAND = "points given by hand"
+
+
+class Given(NamedTuple):
+    """Points that a person gave, why, and the line of the table that says so."""
+
+    points: float
+    reason: str = ""
+    line: int = 0
+
+
+# By student and question.
+Overrides = dict[tuple[str, str], Given]
+
+
+def read_overrides(path: Path) -> Overrides:
+    """Read points that a person gave: columns student, question, points, reason.
+
+    Raises
+    ------
+    ValueError
+        If a row makes no sense in itself; the message names its line. Whether student and question
+        exist, and whether so many points can be had, :func:`check_overrides` says.
+    """
+    if not path.is_file():
+        return {}
+    found: Overrides = {}
+    for number, row in read_table(path).numbered:
+        where = f"{path}, line {number}"
+        if not row.keys() >= {"student", "question", "points"}:
+            raise ValueError(f"{where}: expected the columns student, question, points, reason")
+        key = (row["student"], row["question"])
+        try:
+            points = float(row["points"])
+        except ValueError:
+            raise ValueError(f"{where}: {_no_number(row['points'])}") from None
+        if not (math.isfinite(points) and 2 * points == int(2 * points)):
+            raise ValueError(f"{where}: {row['points']} points; expected whole or half points")
+        if key in found:
+            raise ValueError(f"{where}: {key[1]} of {key[0]} is given points a second time")
+        whole = int(points) if points == int(points) else points
+        found[key] = Given(whole, row.get("reason", ""), number)
+    return found
+
+
+def _no_number(points: str) -> str:
+    """Say what is wrong with text that stands where points belong."""
+    with_a_point = points.replace(",", ".")
+    mend = f": write {with_a_point}" if re.fullmatch(r"\d+\.\d+", with_a_point) else ""
+    return f"{points!r} is no number of points{mend}"
+
+
+def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
+    """Refuse points for students or questions that there are not, or more than can be had.
+
+    Raises
+    ------
+    ValueError
+        With a line for each, which names the table's.
+    """
+    most: dict[tuple[str, str], int] = {}
+    told: dict[tuple[str, str], list[str]] = defaultdict(list)  # in which exercises
+    for r in results:
+        if r.person and r.grade:
+            for v in r.grade.verdicts:
+                told[r.person.id, v.question].append(f"{r.grade.exercise} {v.question}")
+                for name in (v.question, f"{r.grade.exercise} {v.question}"):
+                    most[r.person.id, name] = v.out_of
+    students = {r.person.id for r in results if r.person}
+    wrong = []
+    for (student, question), given in overrides.items():
+        why = ""
+        if student not in students:
+            why = f"nobody here is called {student!r}{_id_of(student, results)}"
+        elif (student, question) not in most:
+            why = f"{student} has no graded question {question!r}"
+        elif len(several := told.get((student, question), [])) > 1:
+            why = f"{student} has {question} in {len(several)} exercises; write '{several[0]}'"
+        elif not 0 <= given.points <= most[student, question]:
+            expected = f"expected 0 to {most[student, question]}"
+            why = f"{given.points} points for {student}, {question}: {expected}"
+        if why:
+            wrong.append(f"line {given.line}: {why}")
+    if wrong:
+        raise ValueError("points given by hand make no sense:\n  " + "\n  ".join(wrong))
+
+
+def _id_of(name: str, results: list["Result"]) -> str:
+    """Say what to write for somebody of whom the table has the name, where there is one such."""
+    ids = sorted({r.person.id for r in results if r.person and r.person.name == name})
+    return f": write {' or '.join(ids)}, the student's id" if ids else ""
+
+
+def apply_overrides(grade: Grade, student: str, overrides: Overrides) -> Grade:
+    """Put a person's points in place of the grader's, and say so."""
+    verdicts = []
+    for v in grade.verdicts:
+        keys = ((student, f"{grade.exercise} {v.question}"), (student, v.question))
+        found = next((overrides[k] for k in keys if k in overrides), None)
+        if found is not None:
+            points, reason, _ = found
+            before = "none" if v.pending else v.points
+            note = f"{BY_HAND} ({before} by the grader)" + (reason and f": {reason}")
+            notes = [n for n in v.notes if not n.startswith(BY_HAND)]
+            # What a person judged is pending no longer.
+            judged: VerdictName = "pass" if points >= v.out_of else "partial" if points else "fail"
+            verdict = judged if v.pending else v.verdict
+            v = replace(v, verdict=verdict, points=points, notes=[*notes, note])
+        verdicts.append(v)
+    return Grade(**{**vars(grade), "verdicts": verdicts})
+
+
+def by_hand(v: Verdict) -> list[str]:
+    """List what is noted of points that a person gave to an answer."""
+    return [note for note in v.notes if note.startswith(BY_HAND)]

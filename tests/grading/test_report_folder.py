@@ -1,0 +1,379 @@
+"""What a grading does with the folder of its reports, and with what it is told."""
+
+import csv
+import io
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from seqattn.grading.classroom import run as classroom_run
+from seqattn.grading.classroom.folder import alone, load_run, prune
+from seqattn.grading.grades import Grade, Verdict, harmless
+from tests.grading.conftest import ROOT, seqattn
+
+
+@pytest.fixture(autouse=True)
+def graded(monkeypatch):
+    """Have files graded by what stands in them, as "02_softmax 1" for a point of two."""
+
+    def grade_all(files, seed, store, **more):
+        store.mkdir(parents=True, exist_ok=True)
+        return {handed.label: grade_of(handed.path, seed) for handed in files}
+
+    monkeypatch.setattr(classroom_run, "grade_all", grade_all)
+
+
+def grade_of(path, seed):
+    words = path.read_text().split()
+    if len(words) != 2:
+        return Grade(path.name, "", "unreadable: not JSON", [], seed, "")
+    right = int(words[1])
+    first = Verdict(
+        "q1", "First", "pass" if right else "fail", right, 2, hint="" if right else "oh"
+    )
+    return Grade(path.name, words[0], "", [first], seed, "full")
+
+
+@pytest.fixture
+def week(tmp_path):
+    """Make folders of what was handed in."""
+
+    def week(name, **files):
+        for owner, text in files.items():
+            for number, one in enumerate(text.split(";")):
+                path = tmp_path / name / owner / f"{number}.ipynb"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(one)
+        return tmp_path / name
+
+    return week
+
+
+def rows(path):
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+def files_in(out):
+    return {
+        path.relative_to(out).as_posix()
+        for path in out.rglob("*")
+        if path.is_file() and ".graded" not in path.parts
+    }
+
+
+# --- one folder for each assignment
+
+
+def test_another_weeks_submissions_need_another_folder(week, tmp_path):
+    one, two, out = week("one", al="02_softmax 1"), week("two", al="02_softmax 2"), tmp_path / "out"
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    before = (out / "grades.csv").read_bytes(), (out / "run.json").read_bytes()
+    done = seqattn("grade-class", two, "-o", out)
+    assert done.returncode == 2
+    assert f"{out} holds the reports on {one}: name another folder with -o" in done.stderr
+    done = seqattn("grade-class", one, "-o", out, "--exercise", "02_softmax")
+    assert done.returncode == 2
+    assert ((out / "grades.csv").read_bytes(), (out / "run.json").read_bytes()) == before
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    done = seqattn("grade-class", one.rename(tmp_path / "moved"), "-o", out)
+    assert f"if they only moved, `seqattn regrade --diff {out}` has --submissions" in done.stderr
+
+
+def test_what_was_told_agrees_with_the_reports_even_where_points_by_hand_are_refused(
+    week, tmp_path
+):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    before = (out / "run.json").read_bytes()
+    (out / "overrides.csv").write_text("student,question,points\nbo,q1,2\n")
+    assert seqattn("grade-class", one, "-o", out, "--seed", "other").returncode == 2
+    assert (out / "run.json").read_bytes() == before
+
+
+def test_an_interrupted_first_grading_keeps_its_seed(week, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(classroom_run, "grade_all", interrupted)
+        done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert "seqattn: interrupted" not in done.stderr  # that is said by what hears of Ctrl-C first
+    assert "the same command goes on" in done.stderr
+    seed = load_run(out)["seed"]
+    seqattn("grade-class", one, "-o", out)
+    assert load_run(out)["seed"] == seed
+
+
+# --- what an earlier grading left
+
+
+def test_what_nobody_has_any_more_is_removed_and_nothing_else(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="03_additive 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    assert "students/bo-03_additive.json" in files_in(out)
+    ours = files_in(out)
+    (out / "students" / "mine.json").write_text("mine")
+    (out / "feedback" / "bo-03_additive.html.bak").write_text("mine")
+    (one / "bo" / "0.ipynb").unlink()
+    seqattn("grade-class", one, "-o", out)
+    gone = ours - files_in(out)
+    assert gone == {
+        "students/bo-03_additive.json",
+        "gradescope/bo-03_additive/results.json",
+        "feedback/bo-03_additive.html",
+    }
+    assert {"students/mine.json", "feedback/bo-03_additive.html.bak"} <= files_in(out)
+    assert not (out / "gradescope" / "bo-03_additive").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../precious.json", "students/../../precious.json", "/etc/passwd", "overrides.csv", "run.json",
+     "gradescope/../results.json", "students/link.json", 7, "students/deep/er.json"],
+)  # fmt: skip
+def test_no_list_makes_it_remove_what_is_not_its_own(name, tmp_path):
+    out = tmp_path / "out"
+    for path in (
+        tmp_path / "precious.json", out / "overrides.csv", out / "run.json", out / "results.json",
+        out / "students" / "deep" / "er.json",
+    ):  # fmt: skip
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine")
+    (out / "gradescope").mkdir()
+    (out / "students" / "link.json").symlink_to(tmp_path / "precious.json")
+    before = files_in(tmp_path)
+    prune(out, [name], [])
+    prune(out, name, [])
+    assert files_in(tmp_path) == before
+    assert (out / "students" / "link.json").is_symlink()
+
+
+def test_changes_are_counted_by_student(week, tmp_path):
+    one, out = week("one", al="{", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (one / "al" / "0.ipynb").write_text("02_softmax 2")
+    (one / "bo" / "0.ipynb").write_text("02_softmax 0")
+    done = seqattn("regrade", "--diff", out, "-o", out)
+    assert "3 changes for 2 students" in done.stdout
+    assert seqattn("regrade", "--diff", out, "-o", out).stdout.strip() == "no score changed"
+
+
+# --- regrading
+
+
+def test_points_by_hand_that_make_no_sense_are_not_copied(week, tmp_path):
+    one, out, again = week("one", al="02_softmax 1"), tmp_path / "out", tmp_path / "again"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nbo,q1,2\n")
+    assert "nobody here is called 'bo'" in seqattn("regrade", "--diff", out, "-o", again).stderr
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    done = seqattn("regrade", "--diff", out, "-o", again)
+    assert done.returncode == 0, done.stderr
+    assert (again / "overrides.csv").read_bytes() == (out / "overrides.csv").read_bytes()
+
+
+def test_a_regrading_is_told_where_things_lie_now(week, tmp_path):
+    one, out, again = week("one", al="02_softmax 1"), tmp_path / "out", tmp_path / "again"
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,name\n1,Al\n")
+    seqattn("grade-class", one, "-o", out, "--roster", roster)
+    one, roster = one.rename(tmp_path / "moved"), roster.rename(tmp_path / "names.csv")
+    done = seqattn("regrade", "--diff", out, "-o", again)
+    assert f"there is no {tmp_path / 'one'}: --submissions says where they lie now" in done.stderr
+    done = seqattn("regrade", "--diff", out, "-o", again, "--submissions", one)
+    assert f"there is no {tmp_path / 'roster.csv'}: --roster says where" in done.stderr
+    assert not again.exists()
+    for folder in (again, out):  # also into the folder itself, which names the old place
+        moved = ("--submissions", one, "--roster", roster)
+        done = seqattn("regrade", "--diff", out, "-o", folder, *moved)
+        assert done.stdout.strip() == "no score changed", done.stderr
+        assert load_run(folder)["submissions"] == str(one)
+
+
+# --- what is no folder of submissions
+
+
+def test_an_archive_or_a_notebook_is_not_called_an_empty_folder(tmp_path):
+    (tmp_path / "export.zip").write_bytes(b"PK")
+    (tmp_path / "nb.ipynb").write_text("{}")
+    done = seqattn("grade-class", tmp_path / "export.zip", "-o", tmp_path / "out")
+    assert "export.zip is an archive: unpack it into a folder first" in done.stderr
+    done = seqattn("grade-class", tmp_path / "nb.ipynb", "-o", tmp_path / "out")
+    assert "nb.ipynb is a file; expected a folder" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_earlier_report_among_the_submissions_is_no_student(week, tmp_path):
+    one = week("one", al="02_softmax 1")
+    seqattn("grade-class", one, "-o", one / "report")
+    week("one", eve="02_softmax 0")
+    (one / "eve" / "run.json").write_text("{}")  # of something else
+    done = seqattn("grade-class", one, "-o", tmp_path / "out")
+    assert [r["student"] for r in rows(tmp_path / "out" / "grades.csv")] == ["al", "eve"]
+    assert f"left out, as reports of gradings: {one / 'report'}" in done.stderr
+    # Its own reports are not worth a word.
+    assert "left out" not in seqattn("grade-class", one, "-o", one / "report").stderr
+
+
+def test_two_gradings_never_write_into_one_folder(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    with alone(out):
+        done = seqattn("grade-class", one, "-o", out)
+        assert done.returncode == 2
+        assert f"another grading writes into {out}: wait for it" in done.stderr
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+def test_a_refused_grading_leaves_no_folder_behind(week, tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text("colour\nred\n")
+    done = seqattn("grade-class", week("one", al="{"), "-o", tmp_path / "out", "--roster", roster)
+    assert (done.returncode, (tmp_path / "out").exists()) == (2, False)
+
+
+@pytest.mark.parametrize(
+    "book", ["javascript:alert(1)", " javascript:x", "java\tscript:x", "data:,x"]
+)
+def test_a_link_leads_to_the_web_or_to_a_path(book, week, tmp_path):
+    done = seqattn("grade-class", week("one", al="{"), "-o", tmp_path / "out", "--book", book)
+    assert done.returncode == 2
+    assert "expected http://..., https://... or a relative path" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("book", ["https://x.org/a:b", "http://x", "../my book", "book/index?a:b"])
+def test_a_books_address_is_taken(book, week, tmp_path):
+    done = seqattn("grade-class", week("one", al="{"), "-o", tmp_path / "out", "--book", book)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_no_job_is_none_and_a_reader_that_leaves_is_no_failure(tmp_path):
+    command = [sys.executable, "-m", "seqattn"]
+    none = [*command, "grade-class", str(tmp_path), "-o", str(tmp_path / "out"), "-j", "0"]
+    assert subprocess.run(none, capture_output=True, check=False).returncode == 2
+    page = tmp_path / "nb.ipynb"
+    page.write_text("{")
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*command, "grade", str(page)],
+        stdout=write, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT,
+        preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN),
+    )  # fmt: skip
+    os.close(write)
+    assert "no page was written" not in done.stderr
+
+
+# --- rows of a student
+
+
+def test_a_second_notebook_that_cannot_be_read_is_not_lost(week, tmp_path):
+    one, out = week("one", al="02_softmax 2;{", bo="02_softmax 2"), tmp_path / "out"
+    (one / "bo" / "README.md").write_text("how to read this")
+    done = seqattn("grade-class", one, "-o", out)
+    assert "look at: 1 files could not be graded" in done.stderr
+    found = [(r["student"], r["status"], r["points"]) for r in rows(out / "grades.csv")]
+    assert found == [("al", "graded", "2"), ("al", "unreadable", ""), ("bo", "graded", "2")]
+    assert {"students/al.json", "feedback/al.html"} <= files_in(out)
+    moodle = {r["Identifier"]: r for r in rows(out / "moodle.csv")}
+    assert {id_: row["Grade"] for id_, row in moodle.items()} == {"al": "", "bo": "2"}
+    assert moodle["al"]["Feedback comments"] == "1.ipynb: unreadable: not JSON"
+    [bo] = [r for r in rows(out / "grades.csv") if r["student"] == "bo"]
+    assert "README.md" in bo["notes"]
+    junit = (out / "junit.xml").read_text(encoding="utf-8")
+    assert junit.count("<error") == 1
+
+
+def test_each_notebook_that_cannot_be_read_has_its_row(week, tmp_path):
+    seqattn("grade-class", week("one", al="{;{"), "-o", tmp_path / "out")
+    found = [(r["file"], r["status"], r["notes"]) for r in rows(tmp_path / "out" / "grades.csv")]
+    assert found == [(f"al/{n}.ipynb", "unreadable", "unreadable: not JSON") for n in (0, 1)]
+
+
+def test_nobody_is_absent_whose_file_it_may_be(week, tmp_path):
+    names = {"Jo Smith_7_assignsubmission_file": "02_softmax 2", "Bo": "02_softmax 1"}
+    one, out = week("one", **names), tmp_path / "out"
+    (tmp_path / "r.csv").write_text("id,name\n510,Jo Smith\n511,Jo Smith\n512,Bo\n513,Cy\n")
+    options = ("--roster", tmp_path / "r.csv", "--absent-as-zero")
+    done = seqattn("grade-class", one, "-o", out, *options)
+    expected = {"510": "", "511": "", "512": "1", "513": "0"}
+    assert {r["Identifier"]: r["Grade"] for r in rows(out / "moodle.csv")} == expected
+    found = {r["student"]: r for r in rows(out / "grades.csv") if r["student"]}
+    assert {id_: r["points"] for id_, r in found.items()} == expected
+    assert "perhaps not absent: Jo Smith_7" in found["510"]["notes"]
+    assert "look at: 1 people got 0 as absent" in done.stderr
+    # With an id one of the two has a file, and perhaps the other as well.
+    week("one", **{"510": "03_additive 2"})
+    seqattn("grade-class", one, "-o", out, *options)
+    [row] = [r for r in rows(out / "grades.csv") if r["student"] == "510"]
+    assert row["notes"].startswith("perhaps not all: Jo Smith_7")
+
+
+def test_moodles_table_names_exercises_a_maximum_and_why_points_were_given(week, tmp_path):
+    texts = {"al": "02_softmax 2;03_additive 2", "bo": "02_softmax 0;03_additive 0"}
+    one, out = week("one", **texts), tmp_path / "out"
+    out.mkdir()
+    given = "student,question,points,reason\nbo,02_softmax q1,1,said so orally\n"
+    (out / "overrides.csv").write_text(given)
+    seqattn("grade-class", one, "-o", out)
+    found = {r["Identifier"]: r for r in rows(out / "moodle.csv")}
+    assert {id_: (r["Grade"], r["Maximum grade"]) for id_, r in found.items()} == {
+        "al": ("4", "4"), "bo": ("1", "4"),
+    }  # fmt: skip
+    assert found["al"]["Feedback comments"] == ""
+    assert found["bo"]["Feedback comments"] == (
+        "02_softmax q1: oh; 02_softmax q1: points given by hand (0 by the grader): said so orally; "
+        "03_additive q1: oh"
+    )
+
+
+def test_moodles_own_numbers_stand_in_its_table(week, tmp_path):
+    one = week("one", **{"Al Li_100_assignsubmission_file": "02_softmax 1"})
+    seqattn("grade-class", one, "-o", tmp_path / "out")
+    sheet = (
+        "Identifier,Full name,Email address\nParticipant 100,Al Li,al@u\nParticipant 9,Bo,bo@u\n"
+    )
+    (tmp_path / "r.csv").write_text(sheet)
+    seqattn("grade-class", one, "-o", tmp_path / "two", "--roster", tmp_path / "r.csv")
+    named = [[r["Identifier"] for r in rows(tmp_path / o / "moodle.csv")] for o in ("out", "two")]
+    assert named == [["Participant 100"], ["Participant 100", "Participant 9"]]
+
+
+def test_a_name_or_a_comma_in_points_by_hand_says_what_to_write(week, tmp_path):
+    one, out = week("one", bär="02_softmax 1"), tmp_path / "out"
+    (tmp_path / "r.csv").write_text("id,name\n502,Bär\n", encoding="utf-8")
+    out.mkdir()
+    for text, why in (
+        ("student,question,points\nBär,q1,1\n", "nobody here is called 'Bär': write 502"),
+        ("student;question;points\n502;q1;1,5\n", "'1,5' is no number of points: write 1.5"),
+        ("student,question,points\n502,q1,1,late,but\n", "5 fields, but the head names 3"),
+    ):
+        (out / "overrides.csv").write_text(text, encoding="utf-8")
+        assert why in seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv").stderr
+
+
+def test_files_of_one_time_and_late_files_are_called_so(week, tmp_path):
+    one = week("one", al="02_softmax 1;02_softmax 2")
+    for path in (one / "al").iterdir():
+        os.utime(path, (1, 1))
+    (one / "libo_LATE_5_6_nb.ipynb").write_text("02_softmax 1")
+    seqattn("grade-class", one, "-o", tmp_path / "out")
+    notes = {r["student"]: r["notes"] for r in rows(tmp_path / "out" / "grades.csv")}
+    assert notes["al"] == (
+        "duplicate: the newest files are of one time, and the last of them by name counts; "
+        "not counted: al/0.ipynb"
+    )
+    assert notes["libo"] == "late: Canvas says so in the name of the file"
+
+
+@pytest.mark.parametrize("sign", ["=", "＝", "\ufeff=", "\u200b＋", " @", "\t=", "＠"])
+def test_no_sign_that_a_spreadsheet_takes_for_one_begins_a_cell(sign):
+    assert str(harmless(f"{sign}1+1")).startswith("'")
+    assert [harmless(cell) for cell in ("a=1", "", "Éa", 3)] == ["a=1", "", "Éa", 3]

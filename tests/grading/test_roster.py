@@ -1,0 +1,157 @@
+"""Whose a file is: rosters as people and platforms write them, names as platforms spell them."""
+
+import re
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from seqattn.grading.classroom.roster import (
+    Handed,
+    Person,
+    collect,
+    find_person,
+    read_roster,
+)
+
+
+def roster(tmp_path, text):
+    path = tmp_path / "roster.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_roster(path)
+
+
+def found(people, label):
+    """Give the id of whose a file is, or why it is nobody's."""
+    with tempfile.TemporaryDirectory() as root:
+        path = Path(root) / label
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+        [handed] = collect(Path(root))
+    person, problem = find_person(handed, people)
+    return person.id if person else problem
+
+
+def named(*names):
+    return [Person(str(number), name) for number, name in enumerate(names, 501)]
+
+
+def test_whoever_has_no_id_yet_is_known_by_address_or_name(tmp_path):
+    people = roster(tmp_path, "id,name,email\n1,Al,al@u\n,Bo,bo@u\n,Cy,\n,,\n")
+    assert [p.id for p in people] == ["1", "bo@u", "Cy"]
+    assert found(people, "Bo_2_assignsubmission_file/nb.ipynb") == "bo@u"
+
+
+def test_the_line_of_canvas_that_is_nobodys_is_left_out(tmp_path):
+    people = roster(tmp_path, 'Student,ID,Section\n"    Points Possible",,\n"Lovelace, Ada",7,A\n')
+    assert [p.id for p in people] == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("id,name\n1,Smith, Jo\n", "line 2: 3 fields, but the head names 2: put a text"),
+        ("id;name\n1;Bo\n2;Smith; Jo\n", "line 3: 3 fields, but the head names 2"),
+    ],
+)
+def test_a_comma_that_separates_nothing_makes_no_other_person(text, why, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(why)):
+        roster(tmp_path, text)
+
+
+def test_empty_fields_at_the_end_of_a_line_are_nothing(tmp_path):
+    assert [p.name for p in roster(tmp_path, 'id,name\n1,"Smith, Jo",,\n')] == ["Smith, Jo"]
+
+
+@pytest.mark.parametrize(
+    ("name", "spelt"),
+    [
+        ("Pat O'Brien", "Pat OBrien"),
+        ("O'Connor, Sue", "Sue OConnor"),
+        ("Tim O’Neil", "Tim O'Neil"),
+        ("Lee D'Arcy", "Lee D_Arcy"),
+        ("Anne-Marie Ray", "Anne Marie Ray"),
+        ("Łukasz Żak", "Lukasz Zak"),
+        ("Jan Groß", "Jan Gross"),
+        ("Søren Ærø", "Soren Aero"),
+        ("O'Brien, Pat", "obrienpat"),
+    ],
+)
+def test_a_platforms_own_spelling_is_understood(name, spelt):
+    people = named("Mia Ray", name, "Sue Connor")
+    assert found(people, f"{spelt}_77_assignsubmission_file_/nb.ipynb") == "502"
+
+
+def test_the_closest_spelling_decides():
+    people = named("Éloïse Ñandú", "Eloise Nandu", "Jo O'Dea", "Jo ODea")
+    for person in people:
+        assert found(people, f"{person.name}_7_assignsubmission_file_/nb.ipynb") == person.id
+    assert "may be any of 503, 504" in found(people, "Jo O_Dea_7_assignsubmission_file_/nb.ipynb")
+
+
+def test_an_id_without_its_dash_is_no_other_id():
+    people = [Person("1-1", "Al"), Person("2", "Bo")]
+    assert "nobody on the roster is called 11" in found(people, "11/nb.ipynb")
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["510/nb.ipynb", "510.ipynb", "510_Jo Smith_x/nb.ipynb", "510_03.ipynb",
+     "510_Jo Smith_77_assignsubmission_file_/nb.ipynb"],
+)  # fmt: skip
+def test_a_file_that_is_renamed_to_an_id_is_assigned(label):
+    people = [Person("510", "Jo Smith"), Person("511", "Jo Smith"), Person("ada", "Ada Lovelace")]
+    assert found(people, label) == "510"
+
+
+def test_a_first_word_that_is_no_number_is_no_id():
+    people = [Person("lee", "Lee Wu"), Person("511", "Jo Smith")]
+    assert "nobody" in found(people, "lee_ann.ipynb")
+
+
+@pytest.mark.parametrize("label", ["02_softmax.ipynb", "02_softmax (1).ipynb", "02_softmax/a.py"])
+def test_the_number_of_an_exercise_is_nobodys_id(label):
+    assert "nobody" in found([Person("02", "Jo Smith"), Person("2", "Bo")], label)
+
+
+def test_what_is_nobodys_says_how_to_mend_it():
+    people = [Person("510", "Jo Smith"), Person("511", "Jo Smith")]
+    assert found(people, "Jo Smith_7_assignsubmission_file_/nb.ipynb") == (
+        "Jo Smith may be any of 510, 511: rename the folder to the right one"
+    )
+    assert found(people, "Mal.ipynb") == (
+        "nobody on the roster is called Mal: rename the file to the student's id"
+    )
+
+
+WORKSHEET = """Identifier,Full name,ID number,Email address,Status,Grade,Maximum grade
+Participant 100,Jo Smith,,jo@u,,,
+Participant 101,Jo Smith,,js@u,,,
+Participant 102,Bo Li,,bo@u,,,
+"""
+
+
+def test_moodles_number_decides_where_the_roster_is_moodles_worksheet(tmp_path):
+    people = roster(tmp_path, WORKSHEET)
+    assert found(people, "Jo Smith_100_assignsubmission_file/nb.ipynb") == "jo@u"
+    assert found(people, "Jo Smith_101_assignsubmission_file/nb.ipynb") == "js@u"
+    assert found(people, "B. Li_102_assignsubmission_file/nb.ipynb") == "bo@u"
+    # One of the two is wrong: nobody guesses which.
+    clash = found(people, "Bo Li_101_assignsubmission_file/nb.ipynb")
+    assert "may be any of js@u, bo@u" in clash
+
+
+def test_a_worksheet_without_names_is_a_roster_too(tmp_path):
+    people = roster(tmp_path, "Identifier,Status\nParticipant 100,\nParticipant 101,\n")
+    label = "Participant_101_assignsubmission_file/nb.ipynb"
+    assert found(people, label) == "Participant 101"
+
+
+def test_matching_a_large_class_takes_no_time(tmp_path):
+    people = [Person(f"s{n}", f"First{n} Last{n}", f"s{n}@u") for n in range(600)]
+    before = time.process_time()
+    for n in range(600):
+        handed = Handed(tmp_path, f"Last{n}_{n}_assignsubmission_file/a", (f"First{n} Last-{n}",))
+        assert find_person(handed, people)[0] is people[n]
+    assert time.process_time() - before < 10
