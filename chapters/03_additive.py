@@ -750,7 +750,11 @@ figure, axes = plt.subplots()
 axes.plot(updates, error_rates, marker="o", color=BLUE)
 axes.annotate("largest weight", (updates[1], error_rates[1]), (8, 8),
               textcoords="offset points", color=BLUE, weight="bold")  # fmt: skip
-for name, dashes in (("at random", "-."), ("diagonal", "--"), ("best single links", ":")):
+for name, dashes in (
+    ("at random", "-."),
+    ("diagonal", "--"),
+    ("best single links", ":"),
+):
     axes.axhline(rate[name], color=GREY, linestyle=dashes)
     axes.annotate(name, (1, rate[name]), (-2, 4), xycoords=("axes fraction", "data"),
                   textcoords="offset points", ha="right", color=GREY)  # fmt: skip

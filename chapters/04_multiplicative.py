@@ -499,7 +499,7 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on
 # longer sentences as well. (There the links of location and of additive are worse than the diagonal's.) But the
 # additive score compares too, and on the short sentences one of its three seeds has worse links than every location
-# seed. Its other two have better ones. So neither BLEU nor links tell which model compares. 
+# seed. Its other two have better ones. So neither BLEU nor links tell which model compares.
 #
 # </details>
 

@@ -400,7 +400,10 @@ def span(values, form=".2f"):
     return low if low == high else f"{low} to {high}"
 
 
-SIZES, RULES = ("10", "15", "25"), {"at random": "at random", "letter at t": "same place"}
+SIZES, RULES = (
+    ("10", "15", "25"),
+    {"at random": "at random", "letter at t": "same place"},
+)
 rows = []
 for task, kinds in stored["runs"].items():
     for kind in kinds:

@@ -24,7 +24,6 @@
 # - Everything is plain PyTorch: return tensors, not lists or NumPy arrays, of the dtype that came in,
 #   and leave the arguments as they are. `seqattn` is the answer key, so importing it in an answer
 #   earns nothing.
-# - In a mask, True means *may be attended*.
 #
 # Save the notebook first. To check in a terminal: `seqattn check 05_scaled.ipynb`. For points and hints:
 # `seqattn grade 05_scaled.ipynb`. In a notebook cell, put an exclamation mark in front.
@@ -162,7 +161,8 @@ with checking("q3"):
 # - the two share the work: the rows of `U` are at right angles to each other, and so are the rows of
 #   `V`; row `j` of `U` is as long as row `j` of `V`; and long rows come before short ones.
 #
-# Both rows of a pair may change their sign. No gradient is needed.
+# Both rows of a pair may change their sign. No gradient is needed. (`torch.linalg.svd` cuts a matrix as the chapter
+# does.)
 
 
 # %% question="q4"

@@ -328,12 +328,12 @@ with checking("q6"):
 # - `"maps"` and `"real"`: its attention weights `(N, T, S)` on `N` sentences, the same in all runs, and which of
 #   their `T` words are real, `(N, T)`.
 #
-# Training is dear: train each design once with each of `seeds`, two seeds or more. Return a dict that has, for each of `"bleu"`,
-# `"seconds"`, `"numbers"` and `"maps"`, a pair.
+# Training is expensive: train each design once with each of `seeds`, two seeds or more. Return a dict with a pair of
+# answers for each of `"bleu"`, `"seconds"`, `"numbers"` and `"maps"`.
 #
 # 1. *How large is the difference?* For BLEU Luong's mean over the seeds minus Bahdanau's. For
-#    seconds and numbers Luong's mean divided by Bahdanau's. Maps have no more and no less; there
-#    it is the mean distance of two runs of different designs, over all such pairs.
+#    seconds and numbers Luong's mean divided by Bahdanau's. A map is neither larger nor smaller than another; for
+#    maps return the mean distance of two runs of different designs, over all such pairs.
 # 2. *Is it the designs' own?* True if even the two nearest runs of different designs are further apart than
 #    the two furthest of one design, be it Bahdanau's or Luong's. Then seeds hardly explain it,
 #    the less the more there are. Otherwise False.

@@ -114,8 +114,8 @@ with checking("q2"):
 # Return for each sentence the Jensen–Shannon divergence between the rows $p$ of `first` and $q$ of `second`
 # `(B, S)`, $\frac12 \sum p \ln(p/m) + \frac12 \sum q \ln(q/m)$ with $m = (p + q)/2$, as a *share* of the largest that is possible: a tensor `(B,)` with 0 for equal rows, and 1 for rows that have no
 # word in common. A weight of 0 adds nothing to a sum. Gradients flow through both, and are numbers where a
-# weight is 0, too. The rows come from a softmax, to which a constant added to a whole row of gradients
-# makes no difference.
+# weight is 0, too. (Since rows come from a softmax, your gradient may differ from ours by one number for each whole
+# row.)
 
 
 # %% question="q3"
@@ -188,7 +188,8 @@ with checking("q4"):
 # A classifier answers from a context by `W` `(2, d)` and `b` `(2,)`: its logits are $W c + b$, and a softmax
 # makes probabilities of the two. The context is a weighted mean of the sentence's `states` `(B, S, d)`. The
 # weights are not known: they may be *any* that are at least 0 and sum to 1 over the real words. Return the
-# smallest and the largest probability of the *second* class that they could give, `(B, 2)`. Gradients flow.
+# smallest and the largest probability of the *second* class that they could give, `(B, 2)`. Gradients flow, and are
+# numbers whatever stands at the pads: put numbers there before you compute.
 
 
 # %% question="q5"

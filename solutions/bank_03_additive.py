@@ -540,7 +540,8 @@ context and weights, 1 point: ordinary; all sizes equal; one sentence; one word;
     With your parameters set to known numbers, forward does not compute the additive attention of
     these numbers.
 gradients, 1 point: ordinary; padded; nothing to attend; hostile pads
-    The gradient that reaches W_q, W_k and v is not the right one.
+    A gradient is not the right one: it must reach W_q, W_k and v, the query, and the keys by both their ways,
+    through the scores and through the sum.
 RIGHT
 class AdditiveAttention(nn.Module):
     def __init__(self, d_q, d_k, d_a):
@@ -599,6 +600,17 @@ made anew in forward
     learned. Make them in __init__.
 detached, keeps 2 | return -> c, w =; self.v) -> self.v); return c.detach(), w
     No gradient comes back through the context: something is detached.
+keys detached in the sum, keeps 2 | w, keys), w -> w, keys.detach()), w
+    The keys are detached in the weighted sum: an encoder behind them would learn from the scores alone.
+keys detached in the score, keeps 2 | F.linear(keys, -> F.linear(keys.detach(),
+    The keys are detached in the score: an encoder behind them would learn from the weighted sum alone.
+query detached, keeps 2 | F.linear(query, -> F.linear(query.detach(),
+    The query is detached: a decoder behind it would not learn which words to look at.
+detached in evaluation mode, keeps 2
+    | return -> context, weights =
+    | self.v) -> self.v)
+    | return (context, weights) if self.training else (context.detach(), weights.detach())
+    After eval() your results are detached: gradients are asked for in that mode, too.
 keys changed in place, keeps 2
     | return -> with torch.no_grad(): keys.masked_fill_(~mask[..., None], 0.0)
     | return
@@ -632,7 +644,12 @@ linear layers
     called W_q, W_k and v.
 """,
     draw=draw_module,
-    **module(context, outputs=("context", "weights"), parameters=("W_q", "W_k", "v")),
+    **module(
+        context,
+        outputs=("context", "weights"),
+        parameters=("W_q", "W_k", "v"),
+        inputs=("query", "keys"),
+    ),
     uses=("q1", "q2", "q3"),
     forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
 )

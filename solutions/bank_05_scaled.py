@@ -358,7 +358,7 @@ scaled in place, keeps 2 | e / d**0.5 -> torch.einsum('nd,nsd->ns', queries.div_
 Q3 = question(
     """q3: What follows: which power?
 right_power(sizes, variances)
-read chapters/05_scaled: For whom is the root?
+read chapters/05_scaled: Which vectors need the root?
 the power, 2 points, within 2e-3 or 1e-3: four sizes; powers of two; two sizes; in any order; falling
     Fit a straight line through ln var over ln d by least squares: its slope is b, and scores
     divided by d^p have a variance divided by d^(2p).
@@ -544,8 +544,16 @@ def probe(factors, W, k):
     differ = not all(map(torch.equal, precise, factors(kept.double(), k)))
     digits = lambda x: x.dtype == torch.float64 and not torch.equal(x, x.float().double())
     said["the precision is kept"] = differ and all(map(digits, precise)) and U.dtype == W.dtype
-    said |= {"the product of U and V": U.T @ V, "rows of U times one another": U @ U.T}
-    return said | {"rows of V times one another": V @ V.T}
+    said |= {"the product of U and V": U.T @ V, "rows of U times one another": met(U)}
+    return said | {"rows of V times one another": met(V)}
+
+def met(rows):
+    products = rows @ rows.T
+    squares = products.diag()
+    # Where a row should be 0, it is what rounding left, in any direction.
+    short = squares < 1e-5 * squares.max()
+    free = (short[:, None] | short) & ~torch.eye(len(rows), dtype=torch.bool)
+    return products.masked_fill(free, 0.0)
 """,
     parts={
         "the nearest matrix": (

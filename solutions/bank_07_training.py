@@ -291,7 +291,11 @@ def draw_rivals(rng, kind):
     lengths[0] = longest
     if kind == "stopped early":
         lengths[1:] = rng.integers(1, 3, size=n - 1)
-    weights = softmax_rows(2 * rng.normal(size=(n, longest, S)), mask).astype(np.float32)
+    scores = 2 * rng.normal(size=(n, longest, S))
+    if kind == "stopped early":
+        # A word that the first one hardly looks at: a floor under the totals lies above it.
+        scores[0, :, 0] = scores[0, :, 1:].max(1) - 13
+    weights = softmax_rows(scores, mask).astype(np.float32)
     for b, length in enumerate(lengths):
         # Steps that were never made look like any others, but for their size.
         weights[b, length:] = np.abs(normal(rng, longest - length, S, scale=5.0))
@@ -498,7 +502,10 @@ gradients not reset | optimizer.zero_grad() ->
 reset after backward
     | optimizer.zero_grad() ->
     | nn.utils.clip_grad_norm_(model.parameters(), max_norm) -> optimizer.zero_grad()
-    You reset the gradients after backward, so that the step has none left to use.
+    The step has no gradients left to use: do you reset them after backward? Reset them before it.
+loss cut off, keeps 3 | loss = sequence_loss(y, model(y[:, :-1]), pad) -> loss = sequence_loss(y, model(y[:, :-1]), pad).clamp(max=max_norm)
+    You cut off the loss, so that no gradient is left where it is larger: clip the norm of the gradients, after
+    backward.
 no step | optimizer.step() ->
     The parameters do not move: optimizer.step() is missing, or is not reached where nothing is clipped.
 no clipping, keeps 3 | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
@@ -711,7 +718,7 @@ stops when all end at once
     when all have.
 a list of lists | R -> R.tolist()
     You return lists: return one tensor of whole numbers.
-drawn by lot | logits.argmax(-1) -> torch.multinomial(logits.softmax(-1), 1)[:, 0]
+drawn at random | logits.argmax(-1) -> torch.multinomial(logits.softmax(-1), 1)[:, 0]
     You draw words at random: greedy decoding takes the likeliest one each time.
 one start for all | full((batch,), bos) -> tensor([bos])
     You hand a single start mark to step: it takes one token for each sentence, (batch,).

@@ -96,8 +96,8 @@ def draw_mask(rng, kind):
     return mask
 
 
-def draw_rows(rng, mask, kind):
-    scores = normal(rng, *mask.shape, scale=1.5)
+def draw_rows(rng, mask, kind, scale=1.5):
+    scores = normal(rng, *mask.shape, scale=scale)
     if kind == "with zeros":
         off = rng.integers(mask.shape[1] - 2, size=len(mask))
         for row, i in zip(scores, off):
@@ -108,8 +108,9 @@ def draw_rows(rng, mask, kind):
     if kind == "many equal":
         scores = rng.integers(0, 3, scores.shape) * 1.0
     if kind == "a faint rest":
-        # What is left after one word is as much as float32 holds beside it, and no more.
-        scores[:, 0] = scores[:, 1:].max(1) + 15
+        # What is left after one word lies below any number that is added, or kept as a floor, against
+        # a division by 0. A softmax gives it beside a weight that rounds to 1.
+        scores[:, 0] = scores[:, 1:].max(1) + 50
     return softmax_rows(scores, mask).astype(np.float32)
 
 
@@ -126,7 +127,8 @@ def draw_erase(rng, kind):
     mask = draw_mask(rng, kind)
     few = {"none": 0, "all": 9, "one word of several": 1, "equal": 1, "a faint rest": 1}
     k = few.get(kind, int(rng.integers(1, 4)) + 2 * (kind == "many equal"))
-    return draw_rows(rng, mask, kind), mask, k
+    # On the way back digits are lost by a division by little, so most rows leave more than a little.
+    return draw_rows(rng, mask, kind, scale=0.7), mask, k
 
 
 def draw_two(rng, kind):
@@ -304,7 +306,8 @@ def erase(weights, mask, k):
     i = torch.arange(own.shape[1])
     before = (own[:, None] > own[..., None]) | (
         (own[:, None] == own[..., None]) & (i[None, None] < i[None, :, None]))
-    left = own.where(before.sum(2) >= k, 0.0)
+    # normalize puts a floor of 1e-12 under the sum: what is left has to lie above it.
+    left = own.where(before.sum(2) >= k, 0.0) * float("1e15")
     return torch.nn.functional.normalize(left, p=1, dim=1)
 WRONG
 not renormalised | return left / torch.where(total > 0, total, 1.0) -> return left
@@ -351,7 +354,8 @@ rightmost of equal weights, keeps 4
     Of equal weights yours takes the rightmost: an ascending sort turned round turns ties round, too. Sort with
     descending=True, stable=True.
 a floor under the sum, keeps 4 | torch.where(total > 0, total, 1.0) -> total.clamp(min=1e-6)
-    You put a floor under the sum: a faint rest no longer sums to 1. Only a sum of exactly 0 needs another divisor.
+    A faint rest does not sum to 1 in yours: divide by its own sum, however small, without a floor, a threshold,
+    or a number that is added. Only a sum of exactly 0 needs another divisor.
 more than there are words, keeps 4 | >= k) -> >= [*range(own.shape[1] + 1)][k])
     k may be larger than the number of words: then nothing is left, and no error.
 order for rank | order.argsort(-1) -> order

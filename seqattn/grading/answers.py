@@ -1,6 +1,7 @@
 """Find the answers in what a learner handed in, whatever became of the notebook's cells."""
 
 import ast
+import copy
 import hashlib
 import re
 import sys
@@ -24,7 +25,9 @@ __all__ = [
     "find_answer",
     "forget",
     "imports_the_key",
+    "looks_like_a_chapter",
     "marker",
+    "no_exercise",
 ]
 
 # Much more than any answer needs; parsing takes long for code that was made to take long.
@@ -35,6 +38,10 @@ MAGIC = re.compile(r"[ \t]*(?:[\w ,]+=[ \t]*)?[%!]|[ \t]*\?|[ \t]*[%\w.*]+\?{1,2
 # So many are found one by one, each by parsing once more; what looks like one below goes with them.
 MOST_MAGICS = 5
 KEY = re.compile(r"\bseqattn\b")
+COURSE = re.compile(r"^[ \t]*(?:from|import)[ \t]+(seqattn(?:\.\w+)*)", re.MULTILINE)
+# So many of the course's modules every chapter imports; what learners write needs one at most.
+FEW_MODULES = 3
+EXERCISE_LINK = re.compile(r"\]\(\.\./exercises/(\w+)\.ipynb\)")
 MOST_CONTEXT = 50
 
 
@@ -73,7 +80,10 @@ def marker(question: Question) -> str:
 
 
 def exercise_of(submission: Submission) -> str | None:
-    """Name the exercise whose answer cells the notebook has most of, or None."""
+    """Name the exercise whose answer cells the notebook has most of, or None.
+
+    A chapter of the book is none, although it defines a function or two that an exercise asks for.
+    """
     best, most = None, 0
     for name in exercises():
         exercise = load(name)
@@ -85,7 +95,38 @@ def exercise_of(submission: Submission) -> str | None:
         )
         if found > most:
             best, most = name, found
+    if best and 2 * most < len(load(best).questions) and looks_like_a_chapter(submission):
+        return None
     return best
+
+
+def looks_like_a_chapter(submission: Submission) -> bool:
+    """Tell a chapter of the book from an exercise, whatever became of cell ids and metadata.
+
+    A chapter has no cell of a question, and it uses the library, which an exercise imports only
+    beside its own checks.
+    """
+    code = [cell for cell in submission.cells if cell.kind == "code"]
+    if any(cell.question or _traits_of(cell.source).marked for cell in code):
+        return False
+    ids = {p.cell_id for name in exercises() for p in load(name).pristine.values()}
+    modules = {module for cell in code for module in COURSE.findall(cell.source)}
+    return (
+        ids.isdisjoint(cell.id for cell in code)
+        and len(modules) >= FEW_MODULES
+        and "seqattn.grading" not in modules
+    )
+
+
+def no_exercise(submission: Submission) -> str:
+    """Say what a notebook is that is no exercise, and what would be right."""
+    if not looks_like_a_chapter(submission):
+        return "none of its cells belongs to an exercise of this course"
+    links = [link for cell in submission.cells for link in EXERCISE_LINK.findall(cell.source)]
+    known = next((name for name in links if name in exercises()), "")
+    if not known:
+        return "this is a chapter of the book, not an exercise: hand in a notebook of exercises/"
+    return f"this is the chapter of {known}, not the exercise: hand in exercises/{known}.ipynb"
 
 
 def find_answer(submission: Submission, exercise: Exercise, question: Question) -> Answer:
@@ -202,6 +243,7 @@ def context_of(submission: Submission, exercise: Exercise, code: str) -> list[st
             continue
         for statement in _parsed(_clean(cell.source)[0]).body:
             position += 1
+            statement = _without_annotation(statement)
             for name in _offers(statement):
                 offered[name] = (position, statement)
     for question in exercise.questions:
@@ -230,11 +272,22 @@ def _used_as_modules(tree: ast.AST) -> set[str]:
 
 
 def _without(statement: ast.stmt, names: set[str]) -> ast.stmt | None:
-    """Leave out of ``x = F = 16`` the names that must not change; give None if none is left."""
+    """Leave out of ``x = F = 16``, or ``x, F = 8, 16``, what must stay; None if nothing is left."""
     if not isinstance(statement, ast.Assign):
         return statement
     targets = [t for t in statement.targets if not (isinstance(t, ast.Name) and t.id in names)]
+    targets = copy.deepcopy(targets)  # what was parsed is kept, and looked at again
+    for name in _named_by(targets):
+        if name.id in names:  # among others in a row, which need their places
+            name.id = f"_{name.id}"
     return ast.Assign(targets, statement.value, lineno=1) if targets else None
+
+
+def _without_annotation(statement: ast.stmt) -> ast.stmt:
+    """Make ``x: T = 1`` an assignment like any other: ``T`` may be unknown where answers run."""
+    if isinstance(statement, ast.AnnAssign) and statement.value:
+        return ast.Assign([statement.target], statement.value, lineno=1)
+    return statement
 
 
 def _offers(statement: ast.stmt) -> list[str]:
@@ -246,8 +299,21 @@ def _offers(statement: ast.stmt) -> list[str]:
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return [statement.name]
     if isinstance(statement, ast.Assign) and _is_plain(statement.value):
-        return [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        return [name.id for name in _named_by(statement.targets)]
     return []
+
+
+def _named_by(targets: list[ast.expr]) -> list[ast.Name]:
+    """List the names that an assignment gives: ``x``, and those of ``x, y``, but not ``x[0]``."""
+    found = []
+    for target in targets:
+        if isinstance(target, ast.Name):
+            found.append(target)
+        elif isinstance(target, ast.Tuple | ast.List):
+            found += _named_by(target.elts)
+        elif isinstance(target, ast.Starred):
+            found += _named_by([target.value])
+    return found
 
 
 # What a constant may be made of.
@@ -260,6 +326,10 @@ MAKERS = {"float", "int", "bool", "complex", "tuple", "list", "dict", "set", "fr
 MADE_BY: dict[str, set[str] | None] = {
     "math": None,
     "torch": {"tensor", "arange", "zeros", "ones", "full", "eye", "finfo"},
+    "np": {
+        *("array", "arange", "linspace", "zeros", "ones", "full", "eye", "finfo", "sqrt"),
+        *("exp", "exp2", "log", "log2", "log10", "float32", "float64", "int64"),
+    },
 }
 
 

@@ -25,6 +25,7 @@ from seqattn.grading.sandbox import wire
 
 __all__ = [
     "ABSOLUTE",
+    "PRECISE",
     "RELATIVE",
     "Difference",
     "DifferenceKind",
@@ -44,6 +45,8 @@ __all__ = [
 
 # Answers compute in float32, oracles in float64.
 RELATIVE, ABSOLUTE = 1e-3, 2e-5
+# Of answers that were given float64.
+PRECISE = 1e-9
 # Measured numbers that differ by less come of the same mistake.
 ALIKE = 5e-3
 
@@ -146,16 +149,24 @@ def close(
     return bool(np.allclose(a, b, rtol=relative, atol=absolute, equal_nan=equal_nan))
 
 
-def same(one: Any, other: Any) -> bool:
-    """Tell whether two outputs from the sandbox agree, NaN with NaN included."""
+def same(one: Any, other: Any, relative: float = RELATIVE) -> bool:
+    """Tell whether two outputs from the sandbox agree, NaN with NaN included.
+
+    Parameters
+    ----------
+    one, other : object
+        From :mod:`seqattn.grading.sandbox.wire`.
+    relative : float
+        How far the numbers of tensors may lie apart: by this share.
+    """
     if isinstance(one, wire.Tensor) and isinstance(other, wire.Tensor):
         a, b = one.array, other.array
-        return same_bytes(a, b) or close(a, b)
+        return same_bytes(a, b) or close(a, b, relative, _absolute(relative))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+        return one.keys() == other.keys() and all(same(one[k], other[k], relative) for k in one)
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
         # A wire.Other is a tuple, too, and agrees if it names the same type.
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
+        return len(one) == len(other) and all(same(a, b, relative) for a, b in zip(one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return close(one, other)
     if isinstance(other, int | float):
@@ -166,6 +177,11 @@ def same(one: Any, other: Any) -> bool:
         # What is infinite has no neighbours.
         return math.isfinite(other) and abs(one - other) <= max(TWO_DECIMALS[0], ALIKE * abs(other))
     return type(one) is type(other) and one == other
+
+
+def _absolute(relative: float) -> float:
+    """Give how far a number may be off whatever its size, where others may be off by a share."""
+    return ABSOLUTE * relative / RELATIVE
 
 
 def same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
@@ -248,9 +264,8 @@ def _arrays(
     if np.isnan(got.array).any() and not np.isnan(expected).any():
         return _differs("nan", where, "has NaN in it")
     # What was computed in less than the inputs' precision shows here.
-    relative = RELATIVE if dtype == "float32" else 1e-9
-    absolute = ABSOLUTE * relative / RELATIVE
-    if not close(got.array, expected, relative, absolute, equal_nan=False):
+    relative = RELATIVE if dtype == "float32" else PRECISE
+    if not close(got.array, expected, relative, _absolute(relative), equal_nan=False):
         return _differs("value", where, "has the right shape and wrong values")
     return None
 
@@ -349,6 +364,9 @@ def fault(one: dict, case: Case) -> Difference | None:
 
 def _wrong_gradients(gradients: Any, case: Case) -> Difference | None:
     if not isinstance(gradients, dict):
+        # Of what depends on nothing PyTorch knows no gradient at all.
+        if not any(right.any() for right in case.expected.values()):
+            return None
         return Difference(
             "gradient", "no gradient reaches any argument: something on the way is detached"
         )
@@ -398,18 +416,30 @@ def _changed(after: Any, before: tuple) -> int:
     return 0
 
 
-def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
-    """Tell whether two answers did the same with a case, or the same in some parts of a dict."""
+def alike(
+    one: dict, other: dict, parts: Collection[str] | None = None, relative: float = RELATIVE
+) -> bool:
+    """Tell whether two answers did the same with a case, or the same in some parts of a dict.
+
+    Parameters
+    ----------
+    one, other : dict
+        What came back for the case.
+    parts : collection of str, optional
+        The entries of a dict that count; all of them if not given.
+    relative : float
+        How far numbers may lie apart: by this share.
+    """
     if "error" in one or "error" in other:
         return (
             "error" in one and "error" in other and one["error"]["type"] == other["error"]["type"]
         )
     a, b = one["result"], other["result"]
     if parts is not None and isinstance(a.get("value"), dict) and isinstance(b.get("value"), dict):
-        return all(same(a["value"].get(name), b["value"].get(name)) for name in parts)
+        return all(same(a["value"].get(name), b["value"].get(name), relative) for name in parts)
     # How often PyTorch was called, and for how much, is another question.
     aside = {"calls": 0, "read": 0}
-    return same({**a, **aside}, {**b, **aside})
+    return same({**a, **aside}, {**b, **aside}, relative)
 
 
 # --- hidden cases stay hidden: what may be said of them -------------------------------------------

@@ -84,6 +84,9 @@ def advice(error: dict, q: Question) -> str:
         )
     if kind == "TypeError" and "argument" in message and q.entry in message:  # not torch's own
         return f"It is called as {q.signature}."
+    if kind == "TypeError" and re.match(r"(arg)?sort\(\) (takes|.*stable=)", message):
+        # With stable= PyTorch takes none by its place, and says so in riddles.
+        return "Name its arguments: dim=-1, descending=True, stable=True."
     if kind in ("ModuleNotFoundError", "PermissionError", "OSError", "FileNotFoundError"):
         return "Answers are graded without files, network and other packages."
     if "CUDA" in message or "NVIDIA" in message:

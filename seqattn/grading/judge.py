@@ -27,11 +27,20 @@ from seqattn.grading.answers import (
     exercise_of,
     find_answer,
     imports_the_key,
+    no_exercise,
     why_no_python,
 )
 from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
-from seqattn.grading.compare import Difference, alike, fault, redact, written
+from seqattn.grading.compare import (
+    PRECISE,
+    RELATIVE,
+    Difference,
+    alike,
+    fault,
+    redact,
+    written,
+)
 from seqattn.grading.diagnosis import (
     advice,
     diagnose,
@@ -71,10 +80,9 @@ ENDINGS: Mapping[Ending, VerdictName] = {
     "crashed": "crashed",
     "output_limit": "output_limit",
 }
-NO_MATCH = "none of its cells belongs to an exercise of this course"
 ROUGH = (
-    "Given float64, your result is right to a few digits only: something on the way is computed in "
-    "less precision, or a small constant is added."
+    "Given float64, your result is right to a few digits only, which costs the points for {}: "
+    "something on the way is computed in less precision, or a small constant is added."
 )
 LATE = "this machine was too busy to judge it ({}, twice): grade again; this is not your score"
 
@@ -156,7 +164,7 @@ class Judge:
             return Grade(path.name, "", f"unreadable: {error}", [], self.seed, "")
         name = exercise_of(submission)
         if name is None or (exercise and name != exercise):
-            looks = f"it looks like {name}, not {exercise}" if name else NO_MATCH
+            looks = f"it looks like {name}, not {exercise}" if name else no_exercise(submission)
             return Grade(path.name, "", f"unmatched: {looks}", [], self.seed, "")
         known = load(name)
         answers = {q.id: find_answer(submission, known, q) for q in known.questions}
@@ -305,6 +313,9 @@ class Judge:
         if q.asks_for_a_test:
             # Tests are not compared in parts: many miss the same two bugs.
             ran = stage = {}
+        # What float64 alone shows is a small difference, with many possible causes: digits tell.
+        rough = all(task.cases[n].kind == DOUBLE for n in faults)
+        shares = {n: PRECISE if rough and n in faults else RELATIVE for n in results}
         # The same in all; in all that earns points; in what ran, where sizes made the rest fail;
         # in one stage, where the next ones fail in another way; in what counts in that stage.
         looks: tuple[tuple[dict, Callable[[Case], Collection[str] | None]], ...] = (
@@ -320,7 +331,7 @@ class Judge:
             for wrong in q.wrong:
                 known = mistakes.get(wrong.name, {})
                 if known.keys() >= which.keys() and all(
-                    alike(which[n], known[n], parts(task.cases[n]))
+                    alike(which[n], known[n], parts(task.cases[n]), shares[n])
                     and (n not in faults or fault(known[n], task.cases[n]))
                     for n in which
                 ):
@@ -426,8 +437,10 @@ def _hint(
     q, first = task.question, min(faults)
     if order := reordered(answer.code, q):
         return order
-    if faults[first].kind == "value" and all(task.cases[n].kind == DOUBLE for n in faults):
-        return ROUGH
+    # A number that is added shows in the gradients first: float32 has too few digits for the rest.
+    values = [task.cases[n] for n in faults if task.cases[n].upstream is None]
+    if faults[first].kind == "value" and values and all(case.kind == DOUBLE for case in values):
+        return ROUGH.format(values[0].stage.name)
     if q.explain and faults[first].kind == "value":
         came = {n: one["result"].get("value") for n, one in results.items() if "result" in one}
         if text := q.explain((task.cases[n].inputs, value) for n, value in came.items()):

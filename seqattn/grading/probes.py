@@ -210,10 +210,13 @@ def beginning(named, other):
         ),
     }}
 
-def habits(made, other, evaluating, double, inputs, kept, outputs, named):
+def habits(made, other, fresh, evaluating, double, inputs, kept, outputs, named):
     found = {{}}
     found["the inputs are left as they are"] = all(
         left(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(inputs, kept)
+    )
+    found["another module with the same parameters computes the same"] = alike(
+        outputs, row(fresh(*copies(kept)))
     )
     found["evaluation mode computes what training mode does"] = alike(
         outputs, row(evaluating(*copies(kept)))
@@ -253,7 +256,7 @@ def probe(Module, sizes, values, inputs):
     whole = wanted is None or "parameters" in wanted
     modules = [made]
     if whole:
-        modules += Module(*sizes), Module(*sizes).eval()
+        modules += Module(*sizes), Module(*sizes), Module(*sizes).eval()
         found |= beginning(named, modules[1])
     with torch.no_grad():
         for module in modules:
@@ -284,6 +287,11 @@ def probe(Module, sizes, values, inputs):
     for name in values:
         p = named.get(name)
         found[f"gradient of {{name}}"] = None if p is None or p.grad is None else p.grad.clone()
+    for name, place in {places}.items():
+        found[f"gradient of {{name}}"] = inputs[place].grad
+    found["they flow in evaluation mode, too"] = all(
+        o.requires_grad for o in row(made.eval()(*copies(inputs)))
+    )
     return found
 """
 
@@ -296,17 +304,26 @@ _MODULE_PARTS = (
     "no two rows or columns begin alike",
     "another module begins with other numbers",
     "the initial values are neither tiny nor huge",
+    # What keeps a copy of a parameter, or draws dice, fails what comes below as well.
+    "another module with the same parameters computes the same",
     "a second call is computed like the first",
     "a third call gives what the first gave",
     "evaluation mode computes what training mode does",
     "the inputs are left as they are",
     "the precision of the inputs is kept",
 )
-_FLOWS = ("gradients reach the inputs", "gradients can flow from every result")
+_FLOWS = (
+    "gradients reach the inputs",
+    "gradients can flow from every result",
+    "they flow in evaluation mode, too",
+)
 
 
 def module(
-    forward: Callable[..., Any], outputs: tuple[str, ...], parameters: tuple[str, ...]
+    forward: Callable[..., Any],
+    outputs: tuple[str, ...],
+    parameters: tuple[str, ...],
+    inputs: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Give the probe, the oracle and the parts of a question that asks for a module.
 
@@ -320,34 +337,35 @@ def module(
         ``forward(*inputs, **values)`` in NumPy: one output, or a tuple.
     outputs : tuple of str
         What to call the outputs, in order.
-    parameters : tuple of str
+    parameters, inputs : tuple of str
         Whose gradients count.
     """
+    places = {name: list(signature(forward).parameters).index(name) for name in inputs}
 
-    def oracle(sizes: tuple, values: dict[str, np.ndarray], inputs: tuple) -> dict:
+    def oracle(sizes: tuple, values: dict[str, np.ndarray], given: tuple) -> dict:
         def first() -> float:
-            return float((_row(forward(*inputs, **values))[0] ** 2).sum())
+            return float((_row(forward(*given, **values))[0] ** 2).sum())
 
         shapes = ", ".join(f"{name} {values[name].shape}" for name in sorted(values))
         found = {**dict.fromkeys((*_MODULE_PARTS, *_FLOWS), True), "parameters": shapes}
-        found.update(zip(outputs, _row(forward(*inputs, **values))))
-        for name, value in values.items():
+        found.update(zip(outputs, _row(forward(*given, **values))))
+        for name, value in {**values, **{name: given[at] for name, at in places.items()}}.items():
             # The array is moved where it lies, so the function need not be told.
             found[f"gradient of {name}"] = central_differences(lambda _: first(), value)
         return found
 
-    def shown(sizes: tuple, values: dict[str, np.ndarray], inputs: tuple) -> dict[str, Any]:
-        named = zip(list(signature(forward).parameters), inputs)
+    def shown(sizes: tuple, values: dict[str, np.ndarray], given: tuple) -> dict[str, Any]:
+        named = zip(list(signature(forward).parameters), given)
         return {**values, **dict(named)}
 
     return {
         "shown": shown,
-        "probe": _MODULE.format(outputs=repr(outputs)),
+        "probe": _MODULE.format(outputs=repr(outputs), places=repr(places)),
         "oracle": oracle,
         "parts": {
             "parameters": _MODULE_PARTS,
             " and ".join(outputs): outputs,
-            "gradients": (*(f"gradient of {name}" for name in parameters), *_FLOWS),
+            "gradients": (*(f"gradient of {name}" for name in (*parameters, *inputs)), *_FLOWS),
         },
     }
 

@@ -11,7 +11,9 @@ import torch
 from tools import claims, notebooks
 
 ROOT = claims.ROOT
-PAGES = [ROOT / "chapters" / name for name in ("how_to_use.md", "grading_a_class.md", "notation.md")]
+PAGES = [
+    ROOT / "chapters" / name for name in ("how_to_use.md", "grading_a_class.md", "notation.md")
+]
 
 
 def said_by(path):

@@ -377,3 +377,17 @@ def test_of_rows_of_numbers_it_is_said_which_one_is_wrong(change, said):
 def test_only_a_wrong_call_of_the_answer_hears_how_it_is_called(message, said):
     text = advice({"type": "TypeError", "message": message}, EXERCISE.question("q1"))
     assert text.startswith("It is called as additive_score(query,") == said
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("argsort() takes from 1 to 0 positional arguments but 1 were given", True),
+        ("sort() received an invalid combination of arguments - got (Tensor, int, stable=b", True),
+        ("sort() received an invalid combination of arguments - got (list)", False),
+        ("argsort(): argument 'dim' must be int, not str", False),
+    ],
+)
+def test_who_sorts_by_places_is_told_the_names(message, said):
+    text = advice({"type": "TypeError", "message": message}, EXERCISE.question("q1"))
+    assert text.startswith("Name its arguments: dim=-1") == said

@@ -139,6 +139,14 @@ def test_a_gradient_that_is_no_number_is_wrong_even_where_the_weight_is_0(value)
     assert faulty(case, spoiled) is not None
 
 
+def test_what_depends_on_nothing_needs_no_gradient():
+    case = gradient_case("09_explanations", "q2", "ordinary")
+    none = {"result": {"gradients": None}}
+    flat = case._replace(expected={n: 0 * g for n, g in case.expected.items()})
+    assert fault(none, case) is not None
+    assert fault(none, flat) is None
+
+
 def test_of_dice_no_gradient_is_asked():
     case = next(c for c in drawn("02_softmax", "q4") if c.upstream is not None)
     assert set(case.expected) == {"weights"}

@@ -261,6 +261,11 @@ def test_a_constant_of_ones_own_may_have_the_name_of_a_module_that_the_answer_do
         "import math\nscale = math.sqrt(1.0)",
         "scale = torch.tensor(1.0)",
         "scale = -(-1)",
+        "scale: float = math.sqrt(1.0)",
+        "scale: Unknown = 1.0",
+        "scale, width = 1, 16",
+        "width, (scale, F), *more = 8, (1, 16), 2, 3",
+        "import numpy as np\nscale = 1 / np.log2(2)",
     ],
 )
 def test_plain_constants_of_other_cells_are_at_hand(helper, grade):

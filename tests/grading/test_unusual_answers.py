@@ -115,6 +115,87 @@ def merge_halves(m1, z1, a1, m2, z2, a2):
     return m, z, torch.where(first[:, None], a1, torch.where(second[:, None], a2, a))
 """,
     ),
+    "sums of exponentials, one after the other": (
+        "02_softmax",
+        "q1",
+        """
+def softmax(scores, temperature):
+    z = scores / temperature
+    return (z - torch.logcumsumexp(z, -1)[:, -1:]).exp()
+""",
+    ),
+    "directions of the square, in float32": (
+        "05_scaled",
+        "q4",
+        """
+def factors(W, k):
+    squares, V = torch.linalg.eigh(W.T @ W)
+    V = V[:, squares.argsort(descending=True)[:k]]
+    U = W @ V
+    sizes = U.norm(dim=0)
+    return (U / sizes.sqrt()).T, (V * sizes.sqrt()).T
+""",
+    ),
+    "a row written only where something is left": (
+        "09_explanations",
+        "q2",
+        """
+def erase(weights, mask, k):
+    left = torch.zeros_like(weights)
+    for b, (w, m) in enumerate(zip(weights, mask)):
+        order = w.masked_fill(~m, -1.0).argsort(descending=True, stable=True).tolist()
+        kept = [i for i in order if m[i]][k:]
+        if kept and w[kept].sum() > 0:
+            left[b, kept] = w[kept] / w[kept].sum()
+    return left
+""",
+    ),
+    "a softmax of logarithms": (
+        "09_explanations",
+        "q2",
+        """
+def erase(weights, mask, k):
+    own = weights.masked_fill(~mask, 0.0)
+    ranks = own.masked_fill(~mask, -1.0).argsort(dim=-1, descending=True, stable=True).argsort(-1)
+    kept = (ranks >= k) & (own > 0)
+    scores = torch.where(kept, own, 1.0).log().masked_fill(~kept, -torch.inf)
+    some = kept.any(-1, keepdim=True)
+    return torch.where(some, scores.masked_fill(~some, 0.0).softmax(-1), 0.0)
+""",
+    ),
+    "sentence by sentence in a module": (
+        "03_additive",
+        "q5",
+        """
+class AdditiveAttention(nn.Module):
+    def __init__(self, d_q, d_k, d_a):
+        super().__init__()
+        self.W_q, self.W_k = (nn.Parameter(torch.randn(d_a, d) / d**0.5) for d in (d_q, d_k))
+        self.v = nn.Parameter(torch.rand(d_a) - 0.5)
+    def forward(self, query, keys, mask):
+        contexts, weights = [], []
+        for s, h, m in zip(query, keys, mask):
+            h = h.masked_fill(~m[:, None], 0.0)
+            e = torch.tanh(self.W_q @ s + h @ self.W_k.T) @ self.v
+            a = torch.where(m, e, -1e30).softmax(0) * m
+            contexts.append(a @ h)
+            weights.append(a)
+        return torch.stack(contexts), torch.stack(weights)
+""",
+    ),
+    "words whose totals are added up in lists": (
+        "07_training",
+        "q6",
+        """
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    found = []
+    for log_prob, n, rows in zip(log_probs, lengths.tolist(), weights):
+        totals = torch.stack([rows[:n, i].sum() for i in range(len(mask)) if mask[i]])
+        penalty = (5 + n) / 6
+        found.append(log_prob * penalty**-alpha + beta * totals.log().clamp(max=0).sum())
+    return torch.stack(found)
+""",
+    ),
     "no gradient for dice": (
         "02_softmax",
         "q4",
@@ -127,9 +208,14 @@ def drop_weights(weights, p, training, coins):
 }
 
 
-@pytest.mark.parametrize("name", UNUSUAL)
-def test_unusual_right_answers_earn_all_points(name: str) -> None:
-    exercise, question, code = UNUSUAL[name]
+@pytest.fixture(scope="module")
+def judge():
     with AuthorsJudge("unusual") as judge:
-        verdict = judge.judge_code(exercise, question, code)
+        yield judge
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_right_answers_earn_all_points(name, judge):
+    exercise, question, code = UNUSUAL[name]
+    verdict = judge.judge_code(exercise, question, code)
     assert verdict.verdict == "pass", verdict.hint
