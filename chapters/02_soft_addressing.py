@@ -658,9 +658,9 @@ ResultTable(heads, rows, "Which ways give the right weights, by the score of the
 
 # %% [markdown]
 # With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. Of the ways here only `masked_softmax` passes every test. It *replaces* the scores of the pads, in their columns and in every
-# row, by $-\infty$, and does so before the softmax. (To test code that others wrote, do more: call it twice, with
-# different masks, and with a batch of one, since a program may keep an earlier mask; and look whether it changed
-# what it was given.)
+# row, by $-\infty$, and does so before the softmax. (To test code that others wrote, do more: call it twice with
+# different masks, since a program may keep an earlier one; call it with a batch of one; and check that it has not
+# changed its inputs.)
 #
 # There is one thing that no mask on scores can do: a weight of 0 does not protect against a NaN in a
 # *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be
@@ -743,7 +743,8 @@ for name, parameters in left.items():
 #
 # Patching the context with `nan_to_num`, as the line in the middle does, is no help. The loss was a
 # finite number all along; the NaN weights are still there for the backward pass to multiply by zero. The rule holds
-# for every formula with a mask, a logarithm or a division: **put a harmless number in before you compute**, and
+# wherever a formula may give infinity or NaN at places that you throw away, as with $-\infty$ in a mask, a logarithm
+# or a division: **put a harmless number in before you compute**, and
 # clear the result afterwards. To clear the result alone leaves NaN in the gradient.
 #
 # </details>
@@ -965,7 +966,7 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # | seqattn, `mask` | may be attended | zeros |
 # | PyTorch `scaled_dot_product_attention`, boolean `attn_mask` | may be attended | zeros; NaN before PyTorch 2.5 |
 # | the same, float `attn_mask` | not a flag: it is *added* to the scores, and 0/1 hides nothing | zeros; NaN before 2.5 |
-# | PyTorch `nn.MultiheadAttention`, `key_padding_mask` and `attn_mask` | **ignore** | NaN; with `need_weights=False` the output's bias (0 in a fresh layer), but NaN again in self-attention, in evaluation, without gradients |
+# | PyTorch `nn.MultiheadAttention`, `key_padding_mask` and `attn_mask` | **ignore** | NaN; with `need_weights=False` the output's bias (0 in a fresh layer), but NaN again in self-attention with `batch_first=True`, in evaluation mode, without gradients (all of these together) |
 # | Keras `Attention`, `mask` | may be attended | equal weights, pads included |
 #
 # The next cells check the rows on PyTorch; for `nn.MultiheadAttention` they check the last column only in part.

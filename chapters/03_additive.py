@@ -141,7 +141,8 @@ print("context", context)
 # \end{aligned}
 # $$ (eq-concat-is-additive)
 #
-# Here $z_{tik}$ is the $k$-th number of $z_{ti}$ (this $k$ counts; it stands for no key). Each hidden unit is a
+# Here $z_{tik}$ is the $k$-th number of $z_{ti}$ (here $k$ is an index; it does not stand for a key). Each hidden
+# unit is a
 # detector. It draws a line
 # through the space of pairs (in more dimensions, a hyperplane) and says on which side a pair lies, with
 # a soft edge. One unit could learn "a verb is due and this word is a verb". Then $v_k$ says how much
@@ -300,7 +301,7 @@ torch.testing.assert_close(concat, scores)
 # %% [markdown]
 # So the formula of the "concat" score that you will meet in other texts, and in Luong et al. (2015), is that of the
 # additive score ({eq}`eq-concat-is-additive`). (What they trained was less: by their footnote 15 the part of the
-# matrix for the source states was the identity, and they take that for a likely reason why it did badly.) It is
+# matrix for the source states was the identity, and they name that as a possible reason why it did badly.) It is
 # another way to store the weights, and a wasteful way to
 # compute with them: the states are copied $T \cdot S$ times and multiplied each time.
 #
@@ -574,8 +575,8 @@ print("weights with no query at all:", keys_alone)
 # ## Train one
 #
 # The book's toy corpus is drawn from a grammar: English sentences and their French translations, with
-# real differences in word order, and with **gold alignments**: the true links from each French word to its English
-# one. The grammar knows which word came from
+# real differences in word order, and with **gold alignments**: the true links from each French word to the English
+# word or words that it comes from. The grammar knows which word came from
 # which; the model never sees that. The model gets pairs of sentences and has to predict each French word
 # from the French words before it and the English sentence. We keep to sentences of at most eight words,
 # so that training takes half a minute.

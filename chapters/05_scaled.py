@@ -692,8 +692,8 @@ ResultTable(heads, rows, "Two layers on one sentence")
 # ## All scores at one budget
 #
 # Which score? Here are translators that differ in the score alone: one encoder (a GRU, 32
-# numbers in each direction), Luong's order without input feeding, one readout (its bias starts at the words'
-# frequencies, as chapter 6 explains),
+# numbers in each direction), Luong's order without input feeding, one readout (its bias starts at the logarithms of
+# the words' frequencies, as chapter 6 explains),
 # {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, eight passes over them. "Equal budget" has a
 # trap: a small matrix, or a factor before the scores, wants its own learning rate. So each score was tried at three
 # or more rates, a factor of three apart, and the one with the best BLEU on validation sentences was kept. Then three
@@ -907,8 +907,8 @@ assert torch.equal(one, other)  # another sentence, the same scores
 # difference from general is seen.) If the sizes differ, take general, or a reduced rank. If queries and keys are
 # normalised and then multiplied by matrices, divide by the root, and look at the spread. Give each its own learning
 # rate, or you compare rates. And do not carry the ranking of the table to other models: in [the
-# capstone](20_study.ipynb), with other readouts, orders and sizes, the additive score is ahead of general in most
-# settings.
+# capstone](20_study.ipynb), with other readouts, orders and sizes, the additive score is ahead of general in mean
+# BLEU in most settings.
 #
 # </details>
 #

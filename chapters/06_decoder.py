@@ -584,8 +584,8 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # $$ s_0 = \tanh\big(W\,\bar h + b\big), \qquad \bar h = [\overrightarrow h_{T_s}; \overleftarrow h_1] $$ (eq-bridge)
 #
 # with the forward state at the last real word and the backward state at the first. Each layer has a matrix
-# of its own. An LSTM, another recurrent unit, keeps a second vector, its *memory cell*. It has a bridge matrix of
-# its own, without the tanh, since a cell has no bounds.
+# of its own. An LSTM, another recurrent unit, keeps a second vector, its *memory cell*. The cell has a bridge matrix
+# of its own, without the tanh, since a cell has no bounds.
 #
 # `nn.GRU` returns those states in `hidden`, and `hidden[-1]` alone is the *backward half*:
 
@@ -675,8 +675,8 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # %% [markdown]
 # So a test needs two parts: more pads, *and* other content at the pads. A second trap: `pad_packed_sequence` gives
 # the states back only as wide as the longest sentence of the batch, and they no longer fit a wider mask. Pass
-# `total_length`. (And pass `enforce_sorted=False` to `pack_padded_sequence`, unless your batches are sorted by
-# length.) The
+# `total_length`. (And pass `enforce_sorted=False` to `pack_padded_sequence`, unless each batch is sorted from the
+# longest sentence to the shortest.) The
 # decoder needs no packing. It reads from left to right, so pads at the end touch nothing before them, and
 # the loss skips them.
 #

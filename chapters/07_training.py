@@ -66,7 +66,8 @@ BeamTree()
 # What to try:
 #
 # - Compare what widths 1 and 2 keep at the first step.
-# - At a width of 2, raise the length penalty slowly (it divides the log-probability by a power of the length). The
+# - At a width of 2, raise the length penalty slowly (it divides the log-probability by a number that is larger for
+#   longer sentences). The
 #   winner changes. Which of the table's last two
 #   columns did the slider change?
 # - Does a width of 3 or 4 bring anything new?
@@ -232,7 +233,8 @@ print(f"wanted {math.exp(forced.score):.2f}  {forced.text}")
 # on. The long ones have 18 to 24 words, more than any of its training, and nearly all join clauses by *, and*, as none of its training does. Beams of 1 to 20 run without a
 # length penalty; two penalties follow. In the table, *length* is the number of words written, as a share
 # of the references', and the errors are counts of sentences. The intervals below the table come from drawing the
-# sentences anew: again and again as many, with replacement ([chapter 17](17_evaluation.ipynb) explains it). There is
+# sentences anew: again and again, as many as there are, with replacement ([chapter 17](17_evaluation.ipynb) explains
+# it). There is
 # one trained model, so they say nothing about another training.
 #
 # ```{predict} wider-on-long
@@ -352,9 +354,9 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # ### Clipping
 #
 # One odd batch can bring a gradient many times the usual length. In plain gradient descent the step is as
-# many times too long, and can undo an epoch. (AdamW {cite:p}`loshchilov2019`, Adam with a pull of the weights
-# towards 0, which all trainings of this chapter use, divides by the usual size, so
-# its steps stay in bounds.) *Clipping by global norm* takes all gradients $g$ of the model as one vector. A
+# many times too long, and can undo an epoch. (All trainings of this chapter use AdamW {cite:p}`loshchilov2019`: Adam
+# with a pull of the weights towards 0. It divides by the usual size, so its steps stay in bounds.) *Clipping by
+# global norm* takes all gradients $g$ of the model as one vector. A
 # vector above length $c$ is shortened to $c$:
 #
 # $$ g \leftarrow g \cdot \min\Big(1,\, \frac{c}{\lVert g\rVert}\Big) $$ (eq-clip-by-norm)
@@ -692,8 +694,9 @@ plt.show()
 #
 # - Beam search for translation: {cite:t}`sutskever2014`. Length and coverage penalties:
 #   {cite:t}`wu2016`.
-# - Wider beams that do worse: {cite:t}`koehn2017`, {cite:t}`yang2018`; that it is the length, and a cure:
-#   {cite:t}`murray2018`. Errors of the search and of the model, with an exact search: {cite:t}`stahlberg2019`, where
+# - Wider beams that do worse: {cite:t}`koehn2017`, {cite:t}`yang2018`; that short outputs are the cause, and a
+#   remedy: {cite:t}`murray2018`. Errors of the search and of the model, with an exact search:
+#   {cite:t}`stahlberg2019`, where
 #   the likeliest translation of more than half of the sentences was the empty one. Draw many translations and take
 #   the one most like the others, in place of the likeliest (*minimum Bayes risk*): {cite:t}`eikema2020`.
 # - Label smoothing: {cite:t}`szegedy2016`. Clipping: {cite:t}`pascanu2013`.

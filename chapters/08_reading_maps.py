@@ -360,10 +360,11 @@ plt.show()
 # *chat*. Other programs keep a list that begins with an empty row for `<bos>`. Label that list with the
 # words that are written, and every row is one too low, as in A. Real libraries had such bugs: OpenNMT-tf
 # fixed the offset of its alignment vectors twice (pull requests 304 and 447). (This is about labels. Which row finds
-# the *partner* of a word best is a question for a measurement: Luong et al., in their footnote 14, took it from the
-# step that reads the word, and {cite:t}`chen2020` found that row the better one in Transformers trained on real
-# text. In this
-# book's models it is the worse one: shift a map and see.)
+# the *partner* of a word best is a question for a measurement. Luong et al., in their footnote 14, took the row of
+# the step that reads the word for scores that compare, and the row of the step that writes it for the location
+# score. {cite:t}`chen2020` found the first of these rows the better one in Transformers trained on real text. In the
+# models of this chapter, and in the Transformers of [chapter 13](13_heads.ipynb), it is the worse one: shift a map
+# and see.)
 
 # %% [markdown]
 # Two cheap tests come first, before anything is drawn. The shape catches missing rows and extra labels, and
@@ -787,7 +788,8 @@ print(len(with_beam), "maps under the beam are those of the finished sentence")
 # A Transformer has a map for each head of each layer, and libraries differ in what they return: one head of the
 # last layer, or the mean of its heads. Neither was trained to align. Measure the error rate of each head on
 # pairs with gold links: choose on one half of them, and report the other half. Without gold links you cannot measure
-# it; there are rules that choose a layer, or train one head to align, without them {cite:p}`garg2019,chen2020`.
+# the rate. But there are rules that choose a layer, or train one head to align, without gold links
+# {cite:p}`garg2019,chen2020`.
 #
 # </details>
 #

@@ -274,8 +274,8 @@ print(f"same answer with shuffled weights {agree:.2f}")
 #
 # $$ g_i = x_i^\top\, \frac{\partial f}{\partial x_i} $$ (eq-gradient-input)
 #
-# - **Integrated gradients**: the same, with the mean gradient at $n$ evenly spaced points on the way from zero to
-#   $x$, $\frac{1}{n} \sum_{k=1}^{n} \frac{\partial f}{\partial x_i}\bigl(\frac{k - 1/2}{n}\, x\bigr)$, in place of
+# - **Integrated gradients**: the same, with the mean gradient at $m$ evenly spaced points on the way from zero to
+#   $x$, $\frac{1}{m} \sum_{k=1}^{m} \frac{\partial f}{\partial x_i}\bigl(\frac{k - 1/2}{m}\, x\bigr)$, in place of
 #   the gradient at $x$.
 # - **Occlusion**: the answer with the word, minus the answer without it,
 #

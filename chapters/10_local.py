@@ -542,8 +542,8 @@ plt.show()
 # ordinary sentences it does not pay.
 #
 # **A program that reads the mask first** can skip whole blocks of scores. PyTorch's built-in attention, one operator
-# for all steps, does so with its causal
-# flag, *FlexAttention* {cite:p}`dong2024` with any pattern that leaves blocks empty.
+# for scores, softmax and sum, does so with its causal flag, *FlexAttention* {cite:p}`dong2024` with any pattern that
+# leaves blocks empty.
 #
 # **Memory, counted.** At 2,048 words *full* and *mask* hold {{ f"{COUNTS['2048'][0]:,}" }} scores,
 # *gathered* {{ f"{2048 * 33:,}" }}. But a gather by index would copy each key and each value 33 times, with 32

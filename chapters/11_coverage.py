@@ -297,7 +297,7 @@ ResultTable(
 #   There the ranges overlap, in letters left out as well. But compare sorters of equal seed, six pairs: at 9 letters coverage sorts more bags in five, and leaves out fewer letters in five; at 12 it leaves out fewer in all six.
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, counting the end.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
-#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of them sorts a bag.
+#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 letters none sorts a bag.
 #
 # </details>
 

@@ -107,8 +107,8 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 # Soft attention passes on the mean of the states. **Hard attention** {cite:p}`xu2015` fetches a single one,
 # $c_t = v_I$ with $I \sim \alpha_t$. A small change of the scores leaves the drawn word as it is,
 # so no gradient comes back through the choice. The probability of the right word is then a
-# mean over the choices. The logarithm of a mean is at least the mean of the logarithms (Jensen's inequality, for the
-# logarithm curves downwards):
+# mean over the choices. The logarithm of a mean is at least the mean of the logarithms (Jensen's inequality; it
+# holds because the logarithm bends downwards):
 #
 # $$
 # \begin{aligned}

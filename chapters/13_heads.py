@@ -430,8 +430,9 @@ ResultTable(
 # Every head has a lower rate than every untrained one: {{ low_high(each_aer) }} against
 # {{ low_high(untrained_aer) }}. But of the {{ len(each_aer) }} heads only
 # {{ sum(rate < yard["diagonal"] for rate in each_aer) }} are better than the diagonal, which looks at no
-# word and is hard to beat in short sentences. (No head is merely shifted: with the row above or
-# below in place of its own, each has a rate above
+# word and is hard to beat in short sentences. (No head owes its rate to a shift as in [chapter
+# 8](08_reading_maps.ipynb): if each French word takes the row above or the row below its own, every head has a rate
+# above
 # {{ f"{int(100 * min(x for run in studied for by in run['test']['aer of shifted rows'].values() for layer in by for x in layer)) / 100:.2f}" }}.) Chosen on the validation sentences, the best head of each seed is in the last layer: {{ ", ".join(best_names) }}.
 #
 # The mean of a layer's four maps has a lower rate than each of the four in {{ mean_wins }} of

@@ -635,8 +635,7 @@ Recency(
 #
 # | change | source | what it changes in this chapter's code | what stays |
 # |---|---|---|---|
-# | pre norm | {cite:t}`radford2019`; studied by {cite:t}`wang2019` and {cite:t}`xiong2020` | {eq}`eq-pre-norm` in
-# place of {eq}`eq-post-norm` | both sub-layers |
+# | pre norm | {cite:t}`radford2019`; studied by {cite:t}`wang2019` and {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
 # | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
 # | mixture of experts | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
@@ -648,7 +647,7 @@ Recency(
 # | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
 
 # %% [markdown]
-# Further changes are younger. *Latent attention* keeps one short vector for each word, from which keys and values
+# There are further changes. *Latent attention* keeps one short vector for each word, from which keys and values
 # are made {cite:p}`deepseek2024`; queries and keys are normalised before the product {cite:p}`henry2020`; some
 # models put layers of linear attention, or of other recurrences such as Mamba {cite:p}`gu2023`, in between.
 

@@ -432,8 +432,8 @@ ResultTable(heads, rows, "Equal methods whose ranges are apart")
 # *how far*: here the gap is {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of
 # the two ranges spans {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
 #
-# And how often does the rule *miss* a difference? Let the scores of the seeds be normally distributed, with means
-# some standard deviations apart, and draw 100,000 times:
+# And how often does the rule *miss* a difference? Let the scores of the seeds be normally distributed, with the same
+# standard deviation for both methods and means some standard deviations apart, and draw 100,000 times:
 
 
 # %%
@@ -455,8 +455,9 @@ ResultTable(heads, rows, "How often ranges are apart; distance in standard devia
 # %% [markdown]
 # **"No difference seen" is not "no difference".** Three seeds of each miss a difference of two standard deviations
 # in {{ f"{1 - seen(2, 3):.2f}" }} of the cases. And this rule gets *stricter* with more seeds, since their ranges
-# grow: with ten of each it is almost never wrong, and misses the same difference in {{ f"{1 - seen(2, 10):.2f}" }}.
-# Whoever has many seeds should compare means instead, with a test.
+# grow: with ten of each it almost never sees a difference where there is none, but misses the same difference in
+# {{ f"{1 - seen(2, 10):.2f}" }}.
+# If you have many seeds, compare means instead, with a test.
 #
 # What if one system wins with each of five seeds, against its counterpart with the same seed? A fair coin shows one side five times in a row in $2 \cdot 2^{-5} = 0.0625$ of all cases, counting both sides. Five
 # wins of five are not below 0.05; six of six are.
@@ -472,13 +473,13 @@ generator = torch.Generator().manual_seed(0)
 flattery, gains, chosen = [], [], []
 for _ in range(200):
     order = torch.randperm(len(references), generator=generator)
-    seen, fresh = (
+    scored, fresh = (
         [bleu_from_counts(c[rows].sum(0)).item() for c in kinds["whole"]]
         for rows in order.chunk(2)
     )
-    best = seen.index(max(seen))
+    best = scored.index(max(scored))
     chosen.append(best)
-    flattery.append(seen[best] - fresh[best])
+    flattery.append(scored[best] - fresh[best])
     gains.append(fresh[best] - mean(fresh))
 winner = mode(chosen) + 1
 print(f"too high by {mean(flattery):.1f} ± {stdev(flattery):.1f} BLEU")

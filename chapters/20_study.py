@@ -372,7 +372,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # the highest training loss at each rate, which the table does not show. Too few updates, too high a rate, or a model
 # that fits less: this study does not say.) So the planned number of updates may turn a comparison around. (In
 # [chapter 5](05_scaled.ipynb), with a linear readout, another order, smaller models and a rate for each score,
-# general is ahead of additive.) Which
+# general is ahead of additive in BLEU.) Which
 # counts more, score or readout, depends on updates and rate: after few updates at the lowest rate the readout, after
 # many at the two lower
 # rates the score. (In the other three rows the two overlap, seed by seed.)
