@@ -71,11 +71,19 @@ CoverageSteps(
 # %% [markdown]
 # What to try:
 #
-# - With $w_c = (-1, -2)$ take three steps, and read the largest weights from top to bottom: *cat*, *sat*, *mat*. **A decoder that never moves reads on. Coverage alone did it;** that the order is that of the sentence is due to these numbers.
-# - Take all six steps. It does not go back to *cat*: *mat* keeps the largest weight, and from step 4 on the rows come nearer to a third each.
-# - Change the signs to $(1, 2)$. Now coverage raises scores, and *cat* keeps the largest weight.
-# - Go back to $(-1, -2)$ and move the state. The order depends on these numbers: with $s = (-1, 1)$ it
-#   begins at *mat*.
+# - With $w_c = (-1, -2)$ take three steps, and read the largest weights from top to bottom. Then take all six: does
+#   it go back?
+# - Change the signs to $(1, 2)$.
+# - Go back to $(-1, -2)$ and move the state. Does the order stay?
+#
+# <details><summary>What you see</summary>
+#
+# - After three steps the largest weights are on *cat*, *sat*, *mat*. **A decoder that never moves reads on. Coverage alone did it;** that the order is that of the sentence is due to these numbers.
+# - In six steps it does not go back to *cat*: *mat* keeps the largest weight, and from step 4 on the rows come nearer to a third each.
+# - With $(1, 2)$ coverage raises scores, and *cat* keeps the largest weight.
+# - The order depends on these numbers: with $s = (-1, 1)$ it begins at *mat*.
+#
+# </details>
 #
 # ## By hand
 #

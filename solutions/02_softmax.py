@@ -16,8 +16,8 @@
 # and drop some of it in training. The chapter is
 # [Soft addressing](../chapters/02_soft_addressing.ipynb).
 #
-# Each question has a cell for your answer and, below it, a check that you can run. The check tries
-# small numbers. Grading tries many more: other sizes, padding, extreme scores, gradients.
+# Each question has a cell for your answer and, below it, a check that you can run. (You need not read it.) The check
+# tries small numbers. Grading tries many more: other sizes, padding, extreme scores, gradients.
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
