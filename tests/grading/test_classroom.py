@@ -167,10 +167,74 @@ def test_two_people_of_one_name_are_two(tmp_path, shared_workers):
     found = {r.person.id: r.grade.points for r in settle(files, copy.deepcopy(grades), [])}
     assert found == {"Wei Zhang (101)": 16, "Wei Zhang (202)": 0}
     (tmp_path / "roster.csv").write_text("id,name\n101,Wei Zhang\n202,Wei Zhang\n303,Bo Li\n")
+    # Moodle's numbers are no ids.
     on_roster = settle(files, grades, read_roster(tmp_path / "roster.csv"))
-    assert {r.person.id: r.grade and r.grade.points for r in on_roster} == {
-        "101": 16, "202": 0, "303": None,
+    assert {r.person.id: r.is_absent for r in on_roster if r.person} == {
+        "101": False, "202": False, "303": True,
     }  # fmt: skip
+    assert sum(r.person is None for r in on_roster) == 2
+
+
+def settled(tmp_path, labels, people):
+    """Settle empty files as if each were the same exercise."""
+    for label in labels:
+        (tmp_path / label).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / label).write_text("{}")
+    files = collect(tmp_path)
+    grades = {f.label: Grade(f.label, "03_additive", "", [], "s", "full") for f in files}
+    return settle(files, grades, [Person(*p) for p in people])
+
+
+@pytest.mark.parametrize(
+    ("tops", "people", "kept"),
+    [
+        (["Jo Smith_100_assignsubmission_file", "Jo Smith_101_assignsubmission_file"], [("510", "Jo Smith")], []),
+        (["Anne Marie Li_201_assignsubmission_file", "Anne Marie Li_202_assignsubmission_file"],
+         [("601", "Anne-Marie Li"), ("602", "Anne Marie Li")], []),
+        (["smithjo_512_900_a.ipynb", "smithjo_77_901_a.ipynb"], [("1", "Jo Smith")], []),
+        (["smithjo_512_900_a.ipynb", "smithjo_77_901_a.ipynb"], [("512", "Jo Smith")], ["smithjo_512_900_a.ipynb"]),
+        (["510", "Jo Smith_101_assignsubmission_file"], [("510", "Jo Smith")], ["510/a.ipynb"]),
+        (["Éloïse Ñandú", "Eloise Nandu"], [("1", "Éloïse Ñandú")], ["Éloïse Ñandú/a.ipynb"]),
+        (["jo+1@u", "jo 1@u"], [("jo+1@u",)], ["jo+1@u/a.ipynb"]),
+    ],
+)  # fmt: skip
+def test_files_of_two_people_do_not_go_to_one(tops, people, kept, tmp_path):
+    labels = [top if top.endswith(".ipynb") else f"{top}/a.ipynb" for top in tops]
+    results = settled(tmp_path, labels, people)
+    assert [r.label for r in results if r.person and r.grade] == kept
+    stray = [r for r in results if r.person is None]
+    assert len(stray) == len(labels) - len(kept)
+    assert all("may be either of" in r.problem and "to the id" in r.problem for r in stray)
+    # Of everybody whose name it may be nobody is called absent.
+    assert not any(r.is_absent for r in results)
+
+
+def test_an_id_and_the_exact_name_are_one_students(tmp_path):
+    [one] = settled(tmp_path, ["510.ipynb", "Jo Smith/a.ipynb"], [("510", "Jo Smith")])
+    assert "duplicate" in one.grade.notes[0]
+
+
+def test_attempts_of_one_number_are_one_students(tmp_path):
+    labels = ["smithjo_512_900_a.ipynb", "smithjo_512_901_a.ipynb"]
+    [one] = settled(tmp_path, labels, [("1", "Jo Smith")])
+    assert "duplicate" in one.grade.notes[0]
+
+
+def test_a_chapter_or_an_empty_exercise_beside_a_good_one_is_a_row(tmp_path):
+    chapter = "unmatched: this is the chapter of 04_scores, not the exercise"
+    problems = {
+        "a.ipynb": "",
+        "b.ipynb": chapter,
+        "04_scores.py": "unreadable: the file is empty",
+        "help.py": "unreadable: the file is empty",
+    }
+    files = [Handed(tmp_path / name, name, ("Ada",)) for name in problems]
+    grades = {}
+    for one in files:
+        one.path.write_text("")
+        exercise = "" if problems[one.label] else "03_additive"
+        grades[one.label] = Grade(one.label, exercise, problems[one.label], [], "s", "full")
+    assert {r.label for r in settle(files, grades, [])} == {"a.ipynb", "b.ipynb", "04_scores.py"}
 
 
 def test_a_number_that_changes_with_the_exercise_makes_nobody_another(tmp_path):
@@ -219,6 +283,7 @@ def test_a_file_that_is_too_large_is_named_by_its_size_and_not_read(folder, tmp_
     path = tmp_path / "ada.ipynb"
     path.write_text("{}")
     [one] = collect(tmp_path)
+    _cache_name(one, "s", None)  # the banks are read once
     monkeypatch.setattr("seqattn.grading.classroom.run.MOST_BYTES", 1)
     monkeypatch.setattr(Path, "read_bytes", None)
     before = _cache_name(one, "s", None)

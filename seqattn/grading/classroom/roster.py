@@ -15,15 +15,16 @@ from pathlib import Path
 
 import yaml
 
-from seqattn.grading.bank import exercises
-
 __all__ = [
     "Handed",
     "Person",
+    "alike",
     "candidates",
+    "closeness",
     "collect",
     "find_person",
     "is_late",
+    "owner_of",
     "participant_of",
     "read_roster",
     "read_table",
@@ -75,6 +76,12 @@ class Person:
         """The number in the identifier."""
         match = PARTICIPANT.fullmatch(self.identifier)
         return match[1] if match else ""
+
+    @property
+    def ordered(self) -> set[str]:
+        """The name with its words in this person's own order, as it stands and without a comma."""
+        last, comma, first = self.name.partition(",")
+        return {name for name in (self.name, f"{first} {last}" if comma else "") if name}
 
     @property
     def names(self) -> set[str]:
@@ -247,6 +254,8 @@ def read_roster(path: Path) -> list[Person]:
         if not own or _plain(called) == NOBODY:
             continue
         person = Person(own, called, address, number)
+        if own == called and own in people and not (number and people[own] == person):
+            raise ValueError(f"{path}, line {line}: {own} stands twice without an id or address")
         if people.setdefault(own, person) != person:
             other = people[own].name or people[own].email or "on another line"
             raise ValueError(f"{path}, line {line}: {own} is also {other}")
@@ -318,57 +327,131 @@ def find_person(
     if not roster:
         name = handed.called[0]
         return Person(f"{name} ({handed.number})" if name in namesakes else name), ""
-    fitting = candidates(handed, roster)
-    if len(fitting) == 1:
+    fitting, sure = _whose(handed, roster)
+    if sure and len(fitting) == 1:
         return fitting[0], ""
     called = " or ".join(handed.called)
     what = "folder" if len(Path(handed.label).parts) > 1 else "file"
     if not fitting:
         mend = f"rename the {what} to the student's id"
         return None, f"nobody on the roster is called {called}: {mend}"
+    mend = f"rename the {what} to the right id"
+    if len(fitting) == 1:
+        [one] = fitting
+        return (
+            None,
+            f"by Moodle's number it is of {one.id}, {one.name}, but not by its name: {mend}",
+        )
     several = ", ".join(p.id for p in fitting)
-    return None, f"{called} may be any of {several}: rename the {what} to the right one"
+    return None, f"{called} may be any of {several}: {mend}"
 
 
 def candidates(handed: Handed, roster: list[Person]) -> list[Person]:
     """List whose a file may be: one person, nobody, or several between whom nothing decides.
 
-    The closest spelling decides: as it stands; without accents; without punctuation, which
-    platforms drop from names. Where no name fits, the id before the first "_" does.
+    An id that somebody wrote decides first, then Moodle's number, then the closest spelling: as it
+    stands; without accents; without punctuation, which platforms drop from names.
     """
-    fitting = _called_so(handed.called, roster) or _marked_with_id(handed.called, roster)
+    return _whose(handed, roster)[0]
+
+
+def _whose(handed: Handed, roster: list[Person]) -> tuple[list[Person], bool]:
+    """List whose a file may be, and tell whether one person alone is certain."""
+    if marked := _named_by_id(handed.called, roster) or _marked_with_id(handed.called, roster):
+        return marked, True
+    fitting = _called_so(handed.called, roster)
     number = participant_of(handed.label)
     if numbered := [p for p in roster if number and p.participant == number]:
-        # With a name that is another's, one of the two is wrong.
-        agree = not fitting or any(p in fitting for p in numbered)
-        return numbered if agree else [*numbered, *fitting]
-    if len(fitting) > 1 and handed.number:
-        # A platform's number alone may be another's id here; among people of one name it decides.
-        return [p for p in fitting if p.id == handed.number] or fitting
-    return fitting
+        # With a name that is another's, or nobody's, the number may be of another assignment.
+        agree = [p for p in numbered if p in fitting or _is_nameless(p, handed.called)]
+        if agree:
+            return agree, True
+        return [*numbered, *(p for p in fitting if p not in numbered)], False
+    if len(fitting) > 1 and handed.number and not number:
+        # Canvas's number alone may be another's id here; among people of one name it decides.
+        # Moodle's numbers are those of one assignment, and nobody's id.
+        return [p for p in fitting if p.id == handed.number] or fitting, True
+    return fitting, True
+
+
+def _is_nameless(person: Person, called: Iterable[str]) -> bool:
+    """Tell whether there is no name to compare: blind marking writes "Participant" instead."""
+    word = _bare(person.identifier.rpartition(" ")[0])
+    blind = {word, _bare(person.identifier)}
+    return not person.name or any(_bare(text) in blind for text in called)
+
+
+def _named_by_id(called: Iterable[str], roster: list[Person]) -> list[Person]:
+    """Find whose id is all that a file is called, where that is no name as well."""
+    wanted = {_exact(text) for text in called}
+    fitting = [p for p in roster if not wanted.isdisjoint(_spelt(p, _exact))]
+    by_id = [p for p in fitting if _exact(p.id) in wanted and p.id not in p.names]
+    return by_id if by_id == fitting else []
 
 
 def _called_so(called: Iterable[str], roster: list[Person]) -> list[Person]:
-    for spelling in (_exact, _plain):
-        wanted = {spelling(text) for text in called}
-        if fitting := [p for p in roster if not wanted.isdisjoint(_spelt(p, spelling))]:
-            return fitting
-    # Without its punctuation an id may be another's, and an address, too.
-    wanted = {_bare(text) for text in called} - {""}
-    return [p for p in roster if not wanted.isdisjoint(_spelt(p, _bare))]
+    for spelling in (_exact, _plain, _bare):
+        # Without its punctuation an id may be another's, and an address, too.
+        wanted = {spelling(text) for text in called} - {""}
+        fitting = [p for p in roster if not wanted.isdisjoint(_spelt(p, spelling))]
+        # Canvas writes the family name first, without blanks: there the order says nothing.
+        ordered = {spelling(text) for text in called if len(text.split()) > 1}
+        own = [p for p in fitting if any(spelling(name) in ordered for name in p.ordered)]
+        if fitting:
+            return own or fitting
+    return []
 
 
 def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]:
-    """Find whose id somebody put before a name: "510_Jo Smith". A word alone may be a name.
+    """Find whose id somebody put before the name: "510_Jo Smith".
 
-    The number of an exercise is nobody's id, nor is the beginning of an address.
+    An id before something else may be the number of an exercise: it is nobody's. Before the name of
+    another person it may be either's.
     """
-    marks = {
-        _exact(text.partition("_")[0])
-        for text in called
-        if "_" in text and "@" not in text and not text.startswith(tuple(exercises()))
-    }
-    return [p for p in roster if any(c.isdigit() for c in p.id) and _exact(p.id) in marks]
+    for text in map(_exact, called):
+        marks = [p for p in roster if text.startswith(f"{_exact(p.id)}_")]
+        # Ids may have a "_" in them, and begin with another's.
+        for person in sorted(marks, key=lambda p: -len(p.id)):
+            rest = text[len(_exact(person.id)) + 1 :]
+            if _begins_with_name(rest, person):
+                return [person]
+            if others := [p for p in _called_so([rest], roster) if p != person]:
+                return [person, *others]
+    return []
+
+
+def _begins_with_name(text: str, person: Person) -> bool:
+    """Tell whether a text is a person's name, or has more behind it and a "_"."""
+    parts = text.split("_")
+    heads = {_bare("_".join(parts[:n])) for n in range(1, len(parts) + 1)}
+    return any(_bare(name) in heads for name in person.names | {person.email} if _bare(name))
+
+
+def closeness(handed: Handed, person: Person) -> int:
+    """Rank how well a file says that it is somebody's: 0 by id or number, 3 by letters alone."""
+    alone = [person]
+    by_number = person.participant and person.participant == participant_of(handed.label)
+    by_canvas = not participant_of(handed.label) and handed.number == person.id
+    by_id = _named_by_id(handed.called, alone) or _marked_with_id(handed.called, alone)
+    if by_id or by_number or by_canvas:
+        return 0
+    spellings: list[Callable[[str], str]] = [_exact, _plain]
+    for rank, spelling in enumerate(spellings, 1):
+        if not {spelling(text) for text in handed.called}.isdisjoint(_spelt(person, spelling)):
+            return rank
+    return 3
+
+
+def alike(handed: Handed, roster: list[Person]) -> list[Person]:
+    """List everybody whose name has the letters of what a file is called."""
+    wanted = {_bare(text) for text in handed.called} - {""}
+    return [p for p in roster if not wanted.isdisjoint(_spelt(p, _bare))]
+
+
+def owner_of(label: str) -> str:
+    """Take what all files of one hand-in share: a platform's name and number, or the folder."""
+    top = Path(label).parts[0]
+    return _owner(top) or top
 
 
 def participant_of(label: str) -> str:
@@ -390,17 +473,28 @@ def _spelt(person: Person, spelling: Callable[[str], str]) -> frozenset[str]:
     return frozenset(filter(None, map(spelling, texts)))
 
 
+@lru_cache(20_000)
 def _exact(text: str) -> str:
     """Drop case and blanks, which never tell people apart."""
     return "".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
 def _plain(text: str) -> str:
-    """Drop case, accents and blanks, in which rosters and file names differ."""
-    letters = unicodedata.normalize("NFKD", text.casefold().translate(LETTERS))
-    return "".join(c for c in letters if not unicodedata.combining(c) and not c.isspace())
+    """Drop case, accents and blanks, in which rosters and file names differ.
+
+    A mark is an accent only on Latin, Greek and Cyrillic letters; elsewhere it may be a vowel.
+    """
+    kept, base = [], ""
+    for c in unicodedata.normalize("NFKD", text.casefold().translate(LETTERS)):
+        if not unicodedata.category(c).startswith("M"):
+            base = c
+        elif unicodedata.name(base or " ", "").startswith(("LATIN", "GREEK", "CYRILLIC")):
+            continue
+        if not c.isspace():
+            kept.append(c)
+    return "".join(kept)
 
 
 def _bare(text: str) -> str:
-    """Drop punctuation, too."""
-    return "".join(c for c in _plain(text) if c.isalnum())
+    """Drop punctuation, symbols and what cannot be seen, too."""
+    return "".join(c for c in _plain(text) if unicodedata.category(c)[0] not in "PSZC")

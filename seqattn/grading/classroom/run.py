@@ -12,7 +12,16 @@ from pathlib import Path
 
 from seqattn.grading.answers import Answer, answers_of, exercise_of, forget
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.classroom.roster import Handed, Person, candidates, find_person, is_late
+from seqattn.grading.classroom.roster import (
+    Handed,
+    Person,
+    alike,
+    candidates,
+    closeness,
+    find_person,
+    is_late,
+    owner_of,
+)
 from seqattn.grading.classroom.similarity import fingerprint
 from seqattn.grading.grades import Grade, write_whole
 from seqattn.grading.judge import Judge
@@ -205,18 +214,61 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
             continue
         people[person.id] = person
         of.setdefault(person.id, []).append(handed)
+    for id_ in [person.id for person in roster if person.id in of]:
+        own, doubtful = _without_others(people[id_], of[id_], grades)
+        for handed in doubtful:
+            problem = f"unmatched: {_either(people[id_], of[id_])}"
+            results.append(Result(None, grades[handed.label], handed.label, problem))
+            maybe.update({p.id: handed.label for p in [people[id_], *alike(handed, roster)]})
+        of[id_] = own
     for id_, own in of.items():
+        if not own:
+            continue
         found = _results_of(people[id_], own, grades)
         if id_ in maybe and found[0].grade:
             found[0].grade.flags.append(f"perhaps not all: {maybe[id_]} may be this student's")
         results += found
     for person in roster:
-        if person.id not in people:
+        if not of.get(person.id):
             # Whose that is must be decided before anybody is called absent.
             where = maybe.get(person.id)
             doubt = f"perhaps not absent: {where} may be this student's" if where else ""
             results.append(Result(person, None, problem=doubt))
     return sorted(results, key=lambda r: (r.person is None, _name(r), r.label))
+
+
+def _without_others(
+    person: Person, files: list[Handed], grades: dict[str, Grade]
+) -> tuple[list[Handed], list[Handed]]:
+    """Part a person's files from those that may be another's who has that name, too.
+
+    Who hands in one exercise in several places may be several people. What says most closely whose
+    it is stays; of names that say it alike under different numbers of the platform, nothing does.
+    """
+    owners: dict[str, dict[str, Handed]] = {}
+    for handed in files:
+        if exercise := grades[handed.label].exercise:
+            owners.setdefault(exercise, {}).setdefault(owner_of(handed.label), handed)
+    doubtful: set[str] = set()
+    for several in owners.values():
+        numbers = {handed.number for handed in several.values()} - {""}
+        # Among names without numbers, an id is no closer than the name as it stands.
+        least = 0 if numbers else 1
+        rank = {owner: max(least, closeness(handed, person)) for owner, handed in several.items()}
+        closest = min(rank.values())
+        if closest and len(numbers) > 1:
+            doubtful.update(several)
+        else:
+            doubtful.update(owner for owner in several if rank[owner] > closest)
+    kept = [h for h in files if owner_of(h.label) not in doubtful]
+    return kept, [h for h in files if owner_of(h.label) in doubtful]
+
+
+def _either(person: Person, files: list[Handed]) -> str:
+    """Say between whose files nobody decides, and what would."""
+    owners = ", ".join(sorted({owner_of(h.label) for h in files}))
+    what = "folder" if any(len(Path(h.label).parts) > 1 for h in files) else "file"
+    return f"{person.id} may be either of {owners}: rename the {what} to the id"
 
 
 def _namesakes(files: list[Handed], grades: dict[str, Grade]) -> set[str]:
@@ -257,7 +309,10 @@ def _is_lost(grade: Grade, path: Path) -> bool:
     """Tell what may have been answers from a README or a module beside a notebook."""
     if grade.problem.startswith("grader_error"):
         return True
-    return grade.problem.startswith("unreadable") and path.suffix.lower() not in (".py", ".md")
+    if grade.problem.startswith("unmatched: this is "):  # a chapter, as `no_exercise` says
+        return True
+    helper = path.suffix.lower() in (".py", ".md") and not path.name.startswith(tuple(exercises()))
+    return grade.problem.startswith("unreadable") and not helper
 
 
 def _about(newest: Handed, several: list[Handed]) -> list[str]:
