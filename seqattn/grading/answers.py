@@ -38,9 +38,7 @@ MAGIC = re.compile(r"[ \t]*(?:[\w ,]+=[ \t]*)?[%!]|[ \t]*\?|[ \t]*[%\w.*]+\?{1,2
 # So many are found one by one, each by parsing once more; what looks like one below goes with them.
 MOST_MAGICS = 5
 KEY = re.compile(r"\bseqattn\b")
-COURSE = re.compile(r"^[ \t]*(?:from|import)[ \t]+(seqattn(?:\.\w+)*)", re.MULTILINE)
-# So many of the course's modules every chapter imports; what learners write needs one at most.
-FEW_MODULES = 3
+CHAPTER = re.compile(r"^[# ]*What you now know\b", re.MULTILINE)
 EXERCISE_LINK = re.compile(r"\]\(\.\./exercises/(\w+)\.ipynb\)")
 MOST_CONTEXT = 50
 
@@ -103,19 +101,13 @@ def exercise_of(submission: Submission) -> str | None:
 def looks_like_a_chapter(submission: Submission) -> bool:
     """Tell a chapter of the book from an exercise, whatever became of cell ids and metadata.
 
-    A chapter has no cell of a question, and it uses the library, which an exercise imports only
-    beside its own checks.
+    Every chapter sums up what the reader now knows, under a heading that no exercise has. An answer
+    in a marked cell makes it the work of a student all the same.
     """
-    code = [cell for cell in submission.cells if cell.kind == "code"]
-    if any(cell.question or _traits_of(cell.source).marked for cell in code):
+    traits = [_traits_of(cell.source) for cell in submission.cells if cell.kind == "code"]
+    if any(each.marked and each.defined for each in traits):
         return False
-    ids = {p.cell_id for name in exercises() for p in load(name).pristine.values()}
-    modules = {module for cell in code for module in COURSE.findall(cell.source)}
-    return (
-        ids.isdisjoint(cell.id for cell in code)
-        and len(modules) >= FEW_MODULES
-        and "seqattn.grading" not in modules
-    )
+    return any(CHAPTER.search(cell.source) for cell in submission.cells if cell.kind != "code")
 
 
 def no_exercise(submission: Submission) -> str:

@@ -71,6 +71,31 @@ def test_an_exercise_stays_one_whatever_is_lost(name, tmp_path):
         assert exercise_of(read_submission(tmp_path / "renamed.ipynb")) == name
 
 
+@pytest.mark.parametrize(
+    "own",
+    [
+        "# Question q1: what I do not understand",
+        "from seqattn.grading import checking",
+        "import seqattn",
+    ],
+)
+def test_a_chapter_with_a_cell_of_ones_own_is_a_chapter(own, tmp_path):
+    chapter = json.loads((ROOT / "chapters" / "03_additive.ipynb").read_text(encoding="utf-8"))
+    chapter["cells"].append({"cell_type": "code", "metadata": {}, "source": own, "outputs": []})
+    (tmp_path / "nb.ipynb").write_text(json.dumps(chapter))
+    submission = read_submission(tmp_path / "nb.ipynb")
+    assert exercise_of(submission) is None
+    assert "hand in exercises/03_additive.ipynb" in no_exercise(submission)
+
+
+def test_a_few_answers_in_a_fresh_notebook_are_an_exercise(tmp_path):
+    library = "\n".join(f"import seqattn.{name}" for name in ("data", "plots", "metrics", "models"))
+    few = [source for source in RIGHT.values()][:2]
+    cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in (library, *few)]
+    (tmp_path / "mine.ipynb").write_text(json.dumps(bare(filled({})) | {"cells": cells}))
+    assert exercise_of(read_submission(tmp_path / "mine.ipynb")) == "03_additive"
+
+
 def test_answers_alone_stay_an_exercise_even_beside_imports_of_the_library(tmp_path):
     """Whoever answers in a notebook of their own, which uses the library, is graded."""
     library = (

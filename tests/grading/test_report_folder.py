@@ -377,3 +377,28 @@ def test_files_of_one_time_and_late_files_are_called_so(week, tmp_path):
 def test_no_sign_that_a_spreadsheet_takes_for_one_begins_a_cell(sign):
     assert str(harmless(f"{sign}1+1")).startswith("'")
     assert [harmless(cell) for cell in ("a=1", "", "Éa", 3)] == ["a=1", "", "Éa", 3]
+
+
+def test_files_with_the_names_of_reports_are_never_overwritten_without_a_record(week, tmp_path):
+    one, two, out = week("one", al="02_softmax 1"), week("two", al="02_softmax 2"), tmp_path / "out"
+    out.mkdir()
+    (out / "summary.html").write_text("mine")
+    refused = seqattn("grade-class", one, "-o", out)
+    assert (refused.returncode, (out / "summary.html").read_text()) == (2, "mine")
+    assert "no run.json that says what they are of: name another folder" in refused.stderr
+    (out / "summary.html").unlink()
+    seqattn("grade-class", one, "-o", out)
+    # The table was taken away, or the record lost: what is of another week is refused all the same.
+    (out / "grades.csv").rename(tmp_path / "uploaded.csv")
+    assert "holds the reports on" in seqattn("grade-class", two, "-o", out).stderr
+    (out / "run.json").write_text('{"submissions": 5, "seed": 7}')
+    assert "no run.json" in seqattn("grade-class", two, "-o", out).stderr
+
+
+def test_what_a_person_put_beside_the_records_is_no_record(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "students" / "notes.json").write_text('{"about": "al"}')
+    (out / "students" / "todo.json").write_text("call Bo")
+    done = seqattn("regrade", "--diff", out, "-o", tmp_path / "new")
+    assert (done.returncode, done.stdout.strip().splitlines()[-1]) == (0, "no score changed")

@@ -26,6 +26,7 @@ __all__ = [
     "save_run",
 ]
 
+PER_STUDENT = ("students", "feedback", "gradescope")
 # What stands in the folder for each student, and is removed when nobody has it any more.
 OF_A_STUDENT = re.compile(
     r"(students/NAME\.json|gradescope/NAME/results\.json|feedback/NAME\.html)".replace(
@@ -51,6 +52,8 @@ def load_run(folder: Path) -> dict:
     path = folder / "run.json"
     try:
         run = json.loads(path.read_text(encoding="utf-8"))
+        if not all(isinstance(run[name], str) for name in ("submissions", "seed")):
+            raise ValueError
         return {"submissions": run["submissions"], "seed": run["seed"], **run}
     except (OSError, ValueError, KeyError, TypeError):
         what = "cannot be read" if path.exists() else "is missing"
@@ -59,7 +62,7 @@ def load_run(folder: Path) -> dict:
 
 def has_reports(out: Path) -> bool:
     """Tell a folder with reports from one in which a grading has only begun, or none."""
-    return (out / "grades.csv").is_file()
+    return any((out / name).exists() for name in ("grades.csv", "summary.html", *PER_STUDENT))
 
 
 def earlier_reports(submissions: Path) -> list[Path]:
@@ -88,14 +91,17 @@ def must_be_of(out: Path, *runs: dict) -> None:
     Raises
     ------
     ValueError
-        If it agrees with none; the message says what the folder holds.
+        If it agrees with none, or does not say what it holds; the message says what it holds.
     """
     if not has_reports(out):
         return
     try:
         held = load_run(out)
     except ValueError:
-        return  # there is nothing to compare
+        raise ValueError(
+            f"{out} holds files with the names of reports, and no run.json that says what they are "
+            "of: name another folder with -o"
+        ) from None
 
     def agrees(run: dict) -> bool:
         return all(held.get(key, run[key]) == run[key] for key in ("submissions", "exercise"))

@@ -222,10 +222,15 @@ def _status(r: Result) -> str:
 
 
 def read_records(folder: Path) -> dict[str, dict]:
-    """Read the record of each student that an earlier grading left."""
+    """Read the record of each student that an earlier grading left, and nothing else there."""
     records = {}
     for path in sorted((folder / "students").glob("*.json")):
-        records[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            continue
+        if isinstance(record, dict) and {"problem", "verdicts", "student"} <= record.keys():
+            records[path.stem] = record
     return records
 
 
