@@ -202,7 +202,16 @@ def resize(page, width):
     outputs = "[...document.querySelectorAll('.cell_output > .output')]"
     page.evaluate(f"{outputs}.forEach(output => {{ output.tabIndex = -2; }})")
     page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_function(f"!{outputs}.some(output => output.tabIndex === -2)")
+    # A busy browser may not tell of the new width: the script is told again, less often than it
+    # waits for more to come.
+    page.wait_for_function(
+        f"""() => {{
+            const waits = {outputs}.some(output => output.tabIndex === -2);
+            if (waits) dispatchEvent(new Event("resize"));
+            return !waits;
+        }}""",
+        polling=600,
+    )
 
 
 @pytest.mark.sampled(7)  # some eight pages
