@@ -104,10 +104,12 @@ def looks_like_a_chapter(submission: Submission) -> bool:
     Every chapter sums up what the reader now knows, under a heading that no exercise has. An answer
     in a marked cell makes it the work of a student all the same.
     """
+    asked = {(q.id, q.entry) for name in exercises() for q in load(name).questions}
     traits = [_traits_of(cell.source) for cell in submission.cells if cell.kind == "code"]
-    if any(each.marked and each.defined for each in traits):
+    if any((id_, name) in asked for each in traits for id_ in each.marked for name in each.defined):
         return False
-    return any(CHAPTER.search(cell.source) for cell in submission.cells if cell.kind != "code")
+    # A notebook that became a script has its text in comments.
+    return any(CHAPTER.search(cell.source) for cell in submission.cells)
 
 
 def no_exercise(submission: Submission) -> str:

@@ -193,9 +193,13 @@ def _from_text(text: str) -> list[Cell]:
 
 
 def _fenced(text: str) -> list[Cell]:
-    """Take the code out of Markdown, line by line: a file may have a hundred thousand fences."""
+    """Take the code out of Markdown, line by line: a file may have a hundred thousand fences.
+
+    Of the text the headings are kept, in one cell.
+    """
     blocks: list[Cell] = []
     code: list[str] = []
+    headings: list[str] = []
     fence = ""
     for line in text.split("\n"):
         if fence and line.rstrip(" ") == fence:
@@ -205,7 +209,9 @@ def _fenced(text: str) -> list[Cell]:
             code.append(f"{line}\n")
         elif opened := FENCE.fullmatch(line):
             fence = opened[1]
-    return blocks
+        elif line.startswith("#"):
+            headings.append(line)
+    return [*blocks, Cell("markdown", "\n".join(headings))] if headings else blocks
 
 
 def _options(code: list[str]) -> int:

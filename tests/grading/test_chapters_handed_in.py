@@ -75,6 +75,7 @@ def test_an_exercise_stays_one_whatever_is_lost(name, tmp_path):
     "own",
     [
         "# Question q1: what I do not understand",
+        "# Question q1: what I tried\nx = 3",
         "from seqattn.grading import checking",
         "import seqattn",
     ],
@@ -86,6 +87,24 @@ def test_a_chapter_with_a_cell_of_ones_own_is_a_chapter(own, tmp_path):
     submission = read_submission(tmp_path / "nb.ipynb")
     assert exercise_of(submission) is None
     assert "hand in exercises/03_additive.ipynb" in no_exercise(submission)
+
+
+def test_a_chapter_as_a_script_or_as_markdown_is_a_chapter(tmp_path):
+    chapter = json.loads((ROOT / "chapters" / "03_additive.ipynb").read_text(encoding="utf-8"))
+    script, text = ["# coding: utf-8\n"], []
+    for cell in chapter["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            script.append(f"# In[ ]:\n\n{source}\n")
+            text.append(f"```python\n{source}\n```\n")
+        else:
+            script.append("\n".join(f"# {line}" for line in source.split("\n")) + "\n")
+            text.append(source + "\n")
+    for name, parts in (("nb.py", script), ("nb.md", text)):
+        (tmp_path / name).write_text("\n".join(parts), encoding="utf-8")
+        submission = read_submission(tmp_path / name)
+        assert exercise_of(submission) is None, name
+        assert no_exercise(submission).startswith("this is"), name
 
 
 def test_a_few_answers_in_a_fresh_notebook_are_an_exercise(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -402,3 +403,21 @@ def test_what_a_person_put_beside_the_records_is_no_record(week, tmp_path):
     (out / "students" / "todo.json").write_text("call Bo")
     done = seqattn("regrade", "--diff", out, "-o", tmp_path / "new")
     assert (done.returncode, done.stdout.strip().splitlines()[-1]) == (0, "no score changed")
+
+
+def test_points_by_hand_are_for_what_they_were_given_and_a_changed_page_stays(week, tmp_path):
+    one, two, out = week("one", al="02_softmax 1", bo="02_softmax 1"), week("two", al="x"), "out"
+    out = tmp_path / out
+    seqattn("grade-class", one, "-o", out)
+    page = out / "feedback" / "bo-02_softmax.html"
+    page.write_text(page.read_text(encoding="utf-8") + "my comment", encoding="utf-8")
+    (one / "bo" / "0.ipynb").unlink()
+    seqattn("grade-class", one, "-o", out)
+    assert "my comment" in page.read_text(encoding="utf-8")
+    assert not (out / "students" / "bo-02_softmax.json").exists()
+    for name in ("students", "feedback", "gradescope"):
+        shutil.rmtree(out / name)
+    for name in ("grades.csv", "summary.html"):
+        (out / name).unlink()
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,1\n")
+    assert "holds the reports on" in seqattn("grade-class", two, "-o", out).stderr

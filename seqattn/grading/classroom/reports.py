@@ -227,7 +227,7 @@ def read_records(folder: Path) -> dict[str, dict]:
     for path in sorted((folder / "students").glob("*.json")):
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
+        except (OSError, ValueError):
             continue
         if isinstance(record, dict) and {"problem", "verdicts", "student"} <= record.keys():
             records[path.stem] = record

@@ -36,7 +36,10 @@ ENDINGS = (*sorted(NOTEBOOKS, key=len)[::-1], ".nbconvert")
 MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_(?P<number>\d+))_assignsubmission_")
 CANVAS = re.compile(r"^(?P<owner>(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<number>\d+))_\d+_")
 # What Jupyter, Python and operating systems leave behind.
-CLUTTER = {".ipynb_checkpoints", "__pycache__", "__MACOSX", ".git", ".DS_Store", "Thumbs.db"}
+CLUTTER = {
+    *(".ipynb_checkpoints", "__pycache__", "__MACOSX", ".git", ".DS_Store", "Thumbs.db"),
+    ".lock",  # of a grading that was told to write here
+}
 MOST_ROSTER = 10 * 2**20
 # Columns of rosters, as people write them and as Moodle, Canvas and Gradescope export them.
 ID = ("id", "student id", "username", "id number", "sid", "sis user id", "sis login id")
