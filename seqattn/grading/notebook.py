@@ -211,7 +211,7 @@ def _fenced(text: str) -> list[Cell]:
             fence = opened[1]
         elif line.startswith("#"):
             headings.append(line)
-    return [*blocks, Cell("markdown", "\n".join(headings))] if headings else blocks
+    return [*blocks, Cell("markdown", "\n".join(headings))] if blocks and headings else blocks
 
 
 def _options(code: list[str]) -> int:
