@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "seqattn"
 ORDER = [
     *(
         "extras",
+        "locking",
         "settings",
         "specials",
         "precision",

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 
 from seqattn.context_managers import own_random
 from seqattn.data.vocabulary import Vocabularies
+from seqattn.locking import locked
 from seqattn.models import ModelConfig, build_model
 from seqattn.models.seq2seq import StepwiseModel
 from seqattn.translator.checkpoint import CheckpointError, read_checkpoint, write_atomically
@@ -176,20 +176,11 @@ class RunFolder:
             If one does already, or the folder cannot be made.
         """
         self.make_folder(self.path)
-        lock = FileLock(self.path / ".lock")
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            raise CheckpointError(
-                f"another process trains in {self.path}: wait for it, stop it, or name another "
-                "folder"
-            ) from None
-        except (NotImplementedError, OSError):
-            pass  # a file system that knows no locks, or a folder that writing will complain of
-        try:
+        busy = (
+            f"another process trains in {self.path}: wait for it, stop it, or name another folder"
+        )
+        with locked(self.path, CheckpointError(busy)):
             yield
-        finally:
-            lock.release()
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
         """Write plain values to a file of the folder, as JSON.

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from seqattn.grading.grades import write_whole
+from seqattn.locking import LOCK, locked
 
 __all__ = [
     "BusyError",
@@ -131,24 +130,16 @@ def alone(out: Path) -> Iterator[None]:
     """
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(out / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise BusyError(
-            f"another grading writes into {out}: wait for it, or name another folder with -o"
-        ) from None
-    except (NotImplementedError, OSError):
-        pass  # a file system that knows no locks, or a folder that writing will complain of
-    try:
-        yield
-    finally:
-        if made and [path.name for path in out.iterdir()] == [".lock"]:
-            # Refused before anything was written: nothing is left behind.
-            with suppress(OSError):
-                (out / ".lock").unlink()
-                out.rmdir()
-        lock.release()
+    busy = f"another grading writes into {out}: wait for it, or name another folder with -o"
+    with locked(out, BusyError(busy)):
+        try:
+            yield
+        finally:
+            if made and [path.name for path in out.iterdir()] == [LOCK]:
+                # Refused before anything was written: nothing is left behind.
+                with suppress(OSError):
+                    (out / LOCK).unlink()
+                    out.rmdir()
 
 
 def prune(out: Path, before: object, now: list[str]) -> None:
