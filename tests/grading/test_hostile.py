@@ -105,6 +105,15 @@ def test_hostile_answers_are_contained_and_named(name, grade):
     assert not os.path.exists("/tmp/seqattn-was-here")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["recursion", "memory"])
+def test_what_one_answer_has_loaded_costs_the_next_no_time(name, grade):
+    loads = grade(filled(RIGHT | {"q2": f"from torch.func import vmap\n{RIGHT['q2']}"}))
+    assert loads.points == EXERCISE.points
+    code, expected = NAMED[name]
+    assert verdict(grade(filled(RIGHT | {"q1": code})), "q1").verdict in expected
+
+
 FORGED = {
     "patches comparison": "import numpy\nnumpy.allclose = numpy.isclose = lambda *a, **k: True\n"
     "torch.allclose = lambda *a, **k: True\n",

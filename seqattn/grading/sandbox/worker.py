@@ -50,10 +50,18 @@ def prepare(config: dict) -> Any:
     torch.set_num_interop_threads(1)
     # First uses that load code or start caches: once here instead of in every child.
     torch.softmax(torch.ones(2, 2) @ torch.ones(2, 2), -1).tanh().sum().item()
-    # Pages that a child does not write to need not be copied: no collector walks over them.
+    _set_aside()
+    return runner, wire
+
+
+def _set_aside() -> None:
+    """Keep the collector away from all that was imported by now.
+
+    Pages that a child does not write to need not be copied, and its collector has less to look at:
+    to look at PyTorch's compiler once takes a child seconds.
+    """
     gc.collect()
     gc.freeze()
-    return runner, wire
 
 
 def serve(control: socket.socket) -> None:
@@ -71,8 +79,10 @@ def serve(control: socket.socket) -> None:
             raise HostGoneError
         request = json.loads(message)
         # Slow to import, or impossible to import once confined: before the fork, and only once.
-        for name in request["preload"]:
-            importlib.import_module(name)
+        if missing := [name for name in request["preload"] if name not in sys.modules]:
+            for name in missing:
+                importlib.import_module(name)
+            _set_aside()
         child = os.fork()
         if child == 0:
             control.close()
