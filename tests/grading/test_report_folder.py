@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import sys
 
 import pytest
 
+from seqattn.grading.answers import Answer
 from seqattn.grading.classroom import run as classroom_run
 from seqattn.grading.classroom.folder import alone, load_run, prune
 from seqattn.grading.grades import Grade, Verdict, harmless
@@ -35,7 +37,9 @@ def grade_of(path, seed):
     first = Verdict(
         "q1", "First", "pass" if right else "fail", right, 2, hint="" if right else "oh"
     )
-    return Grade(path.name, words[0], "", [first], seed, "full")
+    # No fingerprint is taken of an answer in this state.
+    answers = {"q1": Answer(path.read_text(), "missing")}
+    return Grade(path.name, words[0], "", [first], seed, "full", answers=answers)
 
 
 @pytest.fixture
@@ -79,6 +83,8 @@ def test_another_weeks_submissions_need_another_folder(week, tmp_path):
     done = seqattn("grade-class", one, "-o", out, "--exercise", "02_softmax")
     assert done.returncode == 2
     assert ((out / "grades.csv").read_bytes(), (out / "run.json").read_bytes()) == before
+    assert "grade without --exercise again, or name another folder" in done.stderr
+    assert f"--seed {load_run(out)['seed']} gives the same cases" in done.stderr
     assert seqattn("grade-class", one, "-o", out).returncode == 0
     done = seqattn("grade-class", one.rename(tmp_path / "moved"), "-o", out)
     assert f"if they only moved, `seqattn regrade --diff {out}` has --submissions" in done.stderr
@@ -421,3 +427,83 @@ def test_points_by_hand_are_for_what_they_were_given_and_a_changed_page_stays(we
         (out / name).unlink()
     (out / "overrides.csv").write_text("student,question,points\nal,q1,1\n")
     assert "holds the reports on" in seqattn("grade-class", two, "-o", out).stderr
+
+
+def test_points_by_hand_say_so_when_the_answer_is_another(week, tmp_path):
+    one, out, new = week("one", al="02_softmax 1", bo="02_softmax 0"), tmp_path / "out", "new"
+    new = tmp_path / new
+    seqattn("grade-class", one, "-o", out)
+    table = out / "overrides.csv"
+    table.write_text("student,question,points,reason\nal,q1,2,oral\nbo,02_softmax q1,1,oral\n")
+
+    def flagged(folder=out):
+        return [r["student"] for r in rows(folder / "grades.csv") if "another answer" in r["notes"]]
+
+    seqattn("grade-class", one, "-o", out)
+    assert flagged() == []
+    (one / "al").rename(one / "x")
+    (one / "bo").rename(one / "al")
+    (one / "x").rename(one / "bo")
+    for _ in range(2):  # it stays until a person has looked
+        seqattn("grade-class", one, "-o", out)
+        assert flagged() == ["al", "bo"]
+    seqattn("regrade", "--diff", out, "-o", new)
+    assert flagged(new) == ["al", "bo"]
+    table.write_text(table.read_text().replace("al,q1,2,oral", "al,q1,2,looked again"))
+    seqattn("grade-class", one, "-o", out)
+    assert flagged() == ["bo"]
+
+
+@pytest.mark.parametrize("deeper", [".", ".."])
+def test_reports_are_not_written_over_what_was_handed_in(deeper, week, tmp_path):
+    one = week("one", al="02_softmax 1")
+    done = seqattn("grade-class", one, "-o", one / deeper)
+    assert done.returncode == 2
+    assert f"holds {one} itself: name another folder for the reports" in done.stderr
+    assert not list(tmp_path.rglob(".lock"))
+
+
+def test_an_id_that_changes_its_case_leaves_no_old_record(week, tmp_path):
+    one, out = week("one", Bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (one / "Bo").rename(one / "bo")
+    seqattn("grade-class", one, "-o", out)
+    found = [name for name in sorted(files_in(out)) if "bo-" in name.casefold()]
+    assert {name.partition("/")[2][:2] for name in found} == {"bo"}
+    assert len(found) == 3
+
+
+def test_changes_are_those_of_a_student_whatever_the_records_are_called(week, tmp_path):
+    names = {"a b": "02_softmax 1", "a+b": "02_softmax 0"}
+    one, out, new = week("one", **names), tmp_path / "out", tmp_path / "new"
+    seqattn("grade-class", one, "-o", out)
+    shutil.rmtree(one / "a b")
+    done = seqattn("regrade", "--diff", out, "-o", new)
+    assert [line.split(":")[0].strip() for line in done.stdout.splitlines()] == [
+        "1 changes for 1 students",
+        "a b-02_softmax  q1",
+    ]
+
+
+@pytest.mark.parametrize(
+    "key", ["submissions", "seed", "roster", "exercise", "allow_weak", "absent_as_zero", "book"]
+)
+@pytest.mark.parametrize("value", [None, 7, [], {}])
+def test_a_broken_record_of_a_grading_is_called_so(key, value, week, tmp_path):
+    out = tmp_path / "out"
+    seqattn("grade-class", week("one", al="02_softmax 1"), "-o", out)
+    told = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps(told | {key: value}))
+    done = seqattn("regrade", "--diff", out, "-o", tmp_path / "new")
+    assert done.returncode == 2
+    assert "run.json cannot be read" in done.stderr
+
+
+@pytest.mark.parametrize("verdicts", [None, 7, [7], [{}], {"q1": 1}])
+def test_a_broken_record_of_a_student_is_passed_over(verdicts, week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    path = out / "students" / "al-02_softmax.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"verdicts": verdicts}))
+    done = seqattn("regrade", "--diff", out, "-o", tmp_path / "new")
+    assert "al-02_softmax  q1: none -> 1 pass" in done.stdout

@@ -83,6 +83,12 @@ def _must_be_a_folder(path: Path, mend: str = "") -> None:
     raise fail(f"{path} is a file; expected a folder with what was handed in")
 
 
+def _must_lie_elsewhere(out: Path, submissions: Path) -> None:
+    """Stop before reports are written among, or above, what was handed in."""
+    if submissions.resolve().is_relative_to(out.resolve()):
+        raise fail(f"-o {out} holds {submissions} itself: name another folder for the reports")
+
+
 def grade_class(
     submissions: Submissions,
     out: Out,
@@ -101,6 +107,7 @@ def grade_class(
     _must_be_known(exercise)
     must_be_an_address(book)
     _must_be_a_folder(submissions)
+    _must_lie_elsewhere(out, submissions)
     if roster:
         must_exist(roster)
     with _alone(out):
@@ -147,6 +154,7 @@ def regrade(
     if roster is not None:
         run["roster"] = str(roster.resolve())
     _must_be_a_folder(Path(run["submissions"]), ": --submissions says where they lie now")
+    _must_lie_elsewhere(out, Path(run["submissions"]))
     if run["roster"] and not Path(run["roster"]).is_file():
         raise fail(f"there is no {run['roster']}: --roster says where the roster lies now")
     overrides, kept = old / "overrides.csv", out / "overrides.csv"
@@ -337,8 +345,15 @@ def _grade(files: list["Handed"], run: dict, out: Path, jobs: int) -> dict[str, 
 def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") -> None:
     """Write the reports, remove those of students who have none any more, and list them."""
     from seqattn.grading.classroom.folder import load_run, prune, save_run
+    from seqattn.grading.classroom.overrides import what_was_judged
     from seqattn.grading.classroom.reports import write_all
 
+    try:
+        held = load_run(out)
+    except ValueError:
+        held = {}
+    # What a regrading is compared with says it of a folder that has no reports yet.
+    judged = what_was_judged(given, results, {**run, **held}.get("by_hand"))
     paths = write_all(
         out,
         results,
@@ -347,12 +362,8 @@ def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") ->
         book=run["book"],
     )
     written = [path.relative_to(out).as_posix() for path in paths]
-    try:
-        before = load_run(out).get("written")
-    except ValueError:
-        before = None
-    prune(out, before, written)
-    save_run(out, {**run, "written": written})
+    prune(out, held.get("written"), written)
+    save_run(out, {**run, "written": written, "by_hand": judged})
 
 
 def _stopped(error: OSError, out: Path) -> typer.Exit:

@@ -25,6 +25,16 @@ __all__ = [
     "save_run",
 ]
 
+# What a grading is told, and what it takes where nothing is said; the first two must be there.
+TOLD = {
+    "submissions": "",
+    "seed": "",
+    "roster": "",
+    "exercise": "",
+    "allow_weak": False,
+    "absent_as_zero": False,
+    "book": "",
+}
 PER_STUDENT = ("students", "feedback", "gradescope")
 # What stands in the folder for each student, and is removed when nobody has it any more.
 OF_A_STUDENT = re.compile(
@@ -51,12 +61,16 @@ def load_run(folder: Path) -> dict:
     path = folder / "run.json"
     try:
         run = json.loads(path.read_text(encoding="utf-8"))
-        if not all(isinstance(run[name], str) for name in ("submissions", "seed")):
+        run = {**TOLD, **run}
+        for name, usual in TOLD.items():
+            if not isinstance(run[name], type(usual)):
+                raise TypeError
+        if not (run["submissions"] and run["seed"]):
             raise ValueError
-        return {"submissions": run["submissions"], "seed": run["seed"], **run}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, TypeError):
         what = "cannot be read" if path.exists() else "is missing"
         raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None
+    return run
 
 
 def has_reports(out: Path) -> bool:
@@ -105,12 +119,15 @@ def must_be_of(out: Path, *runs: dict) -> None:
         ) from None
 
     def agrees(run: dict) -> bool:
-        return all(held.get(key, run[key]) == run[key] for key in ("submissions", "exercise"))
+        return all(held[key] == run[key] for key in ("submissions", "exercise"))
 
     if not any(map(agrees, runs)):
-        only = f", exercise {held['exercise']} alone" if held.get("exercise") else ""
+        only = f", exercise {held['exercise']} alone" if held["exercise"] else ""
         mend = "name another folder with -o"
-        if not Path(held["submissions"]).exists():
+        if any(held["submissions"] == run["submissions"] for run in runs):
+            said = f"with --exercise {held['exercise']}" if only else "without --exercise"
+            mend = f"grade {said} again, or {mend} (--seed {held['seed']} gives the same cases)"
+        elif not Path(held["submissions"]).exists():
             mend += f"; if they only moved, `seqattn regrade --diff {out}` has --submissions"
         raise ValueError(f"{out} holds the reports on {held['submissions']}{only}: {mend}")
 
@@ -156,7 +173,8 @@ def prune(out: Path, before: object, now: list[str]) -> None:
     now : list of str
         Files that were written now.
     """
-    kept = {name.casefold() for name in now}
+    # By what the disk calls them: where it knows no case, an old name may be that of a new file.
+    kept = {_identity(path) for name in now if (path := out / name).is_file()}
     record = out / "run.json"
     written = record.stat().st_mtime_ns if record.is_file() else 0
     for name in before if isinstance(before, list) else ():
@@ -164,10 +182,17 @@ def prune(out: Path, before: object, now: list[str]) -> None:
             continue
         path = out / name
         inside = path.resolve().is_relative_to(out.resolve())
-        if name.casefold() in kept or not inside or path.is_symlink() or not path.is_file():
+        if not inside or path.is_symlink() or not path.is_file():
+            continue
+        if _identity(path) in kept:
             continue
         if path.stat().st_mtime_ns > written:  # somebody wrote into it
             continue
         path.unlink()
         if path.name == "results.json" and not any(path.parent.iterdir()):
             path.parent.rmdir()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_dev, about.st_ino

@@ -1,5 +1,6 @@
 """Points that a person gives in place of the grader's: ``overrides.csv``."""
 
+import hashlib
 import math
 import re
 from collections import defaultdict
@@ -13,7 +14,15 @@ from seqattn.grading.grades import Grade, Verdict, VerdictName
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
 
-__all__ = ["Given", "Overrides", "apply_overrides", "by_hand", "check_overrides", "read_overrides"]
+__all__ = [
+    "Given",
+    "Overrides",
+    "apply_overrides",
+    "by_hand",
+    "check_overrides",
+    "read_overrides",
+    "what_was_judged",
+]
 
 BY_HAND = "points given by hand"
 
@@ -112,8 +121,7 @@ def apply_overrides(grade: Grade, student: str, overrides: Overrides) -> Grade:
     """Put a person's points in place of the grader's, and say so."""
     verdicts = []
     for v in grade.verdicts:
-        keys = ((student, f"{grade.exercise} {v.question}"), (student, v.question))
-        found = next((overrides[k] for k in keys if k in overrides), None)
+        _, found = _given_to(v, grade, student, overrides)
         if found is not None:
             points, reason, _ = found
             before = "none" if v.pending else v.points
@@ -125,6 +133,64 @@ def apply_overrides(grade: Grade, student: str, overrides: Overrides) -> Grade:
             v = replace(v, verdict=verdict, points=points, notes=[*notes, note])
         verdicts.append(v)
     return Grade(**{**vars(grade), "verdicts": verdicts})
+
+
+def what_was_judged(
+    overrides: Overrides, results: list["Result"], before: object
+) -> dict[str, list[object]]:
+    """Say which answers points by hand are for, and flag those that are not what they were.
+
+    Parameters
+    ----------
+    overrides : dict
+        From :func:`read_overrides`.
+    results : list of Result
+        Those whose answer has changed since its points were given get a flag.
+    before : dict
+        What this gave when points were given; anything else knows of none.
+
+    Returns
+    -------
+    dict
+        By "student, question": the points, the reason, and a fingerprint of the answer that they
+        were given to. It stays until the row of the table changes.
+    """
+    earlier = before if isinstance(before, dict) else {}
+    found: dict[str, list[object]] = {}
+    for r in results:
+        if not (r.person and r.grade):
+            continue
+        for v in r.grade.verdicts:
+            key, given = _given_to(v, r.grade, r.person.id, overrides)
+            if given is None:
+                continue
+            name = f"{r.person.id}, {key}"
+            answer = r.grade.answers.get(v.question)
+            code = answer.code if answer else ""
+            now = [
+                given.points,
+                given.reason,
+                hashlib.sha256(code.encode(errors="replace")).hexdigest()[:16],
+            ]
+            was = earlier.get(name)
+            if isinstance(was, list) and was[:2] == now[:2] and was[2:] != now[2:]:
+                again = "look again, and change its row (the reason, say)"
+                r.grade.flags.append(
+                    f"{v.question}: points by hand were given to another answer: {again}"
+                )
+                now = was
+            found[name] = now
+    return found
+
+
+def _given_to(
+    v: Verdict, grade: Grade, student: str, overrides: Overrides
+) -> tuple[str, Given | None]:
+    """Find the points that a person gave to an answer, and what the table calls its question."""
+    for name in (f"{grade.exercise} {v.question}", v.question):
+        if (student, name) in overrides:
+            return name, overrides[student, name]
+    return "", None
 
 
 def by_hand(v: Verdict) -> list[str]:

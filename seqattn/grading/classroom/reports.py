@@ -222,19 +222,38 @@ def _status(r: Result) -> str:
 
 
 def read_records(folder: Path) -> dict[str, dict]:
-    """Read the record of each student that an earlier grading left, and nothing else there."""
+    """Read the record of each student that an earlier grading left, and nothing else there.
+
+    Returns
+    -------
+    dict of str to dict
+        By student and exercise. Where nobody knows whose it is, by the name of the record.
+    """
     records = {}
     for path in sorted((folder / "students").glob("*.json")):
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        if isinstance(record, dict) and {"problem", "verdicts", "student"} <= record.keys():
-            records[path.stem] = record
+        if _is_record(record):
+            # Names of files may have changed places: ids that differ in a sign alone share them.
+            whose = f"{record['student']}-{record['exercise']}".strip("-")
+            known = record["student"] and whose not in records
+            records[whose if known else path.stem] = record
     return records
 
 
+def _is_record(record: object) -> bool:
+    match record:
+        case {"problem": str(), "student": str(), "exercise": str(), "verdicts": [*verdicts]}:
+            return all(isinstance(v, dict) and v.keys() >= VERDICT for v in verdicts)
+    return False
+
+
 # --- a grading beside an earlier one --------------------------------------------------------------
+
+
+VERDICT = {"question", "points", "verdict"}
 
 
 @dataclass(frozen=True)
