@@ -507,3 +507,133 @@ def test_a_broken_record_of_a_student_is_passed_over(verdicts, week, tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"verdicts": verdicts}))
     done = seqattn("regrade", "--diff", out, "-o", tmp_path / "new")
     assert "al-02_softmax  q1: none -> 1 pass" in done.stdout
+
+
+# --- points by hand, and who has what
+
+
+def test_points_of_last_week_are_not_given_for_another_exercise(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    before = files_in(out), (out / "grades.csv").read_bytes()
+    (one / "al" / "0.ipynb").write_text("03_additive 1")
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert "line 2: these points were given for 02_softmax: write '02_softmax q1'" in done.stderr
+    assert (files_in(out), (out / "grades.csv").read_bytes()) == before
+
+
+def test_an_answer_handed_in_after_points_by_hand_is_told_of(week, tmp_path):
+    one, out = week("one", al="02_softmax 0"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,0.5\n")
+    seqattn("grade-class", one, "-o", out)
+    (one / "al" / "0.ipynb").write_text("02_softmax 1")
+    done = seqattn("grade-class", one, "-o", out)
+    assert "look at: 1 answers are not those that points by hand were given to" in done.stderr
+
+
+def test_points_by_hand_for_a_file_that_became_unreadable_stop_nobody(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\nbo,q1,2\n")
+    (one / "al" / "0.ipynb").write_text("{")
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    al, bo = rows(out / "grades.csv")
+    assert "points by hand for q1 were not given" in al["notes"]
+    assert (al["points"], bo["points"]) == ("", "2")
+
+
+def test_points_for_one_question_stand_in_one_row(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    out.mkdir()
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,1\nal,02_softmax q1,0\n")
+    done = seqattn("grade-class", one, "-o", out)
+    assert "line 2: q1 and 02_softmax q1 of al are one question: keep one row" in done.stderr
+
+
+def test_a_roster_that_was_forgotten_changes_nobodys_name(week, tmp_path):
+    one, out = week("one", Al="02_softmax 1"), tmp_path / "out"
+    (tmp_path / "r.csv").write_text("id,name\n7,Al\n8,Bo\n")
+    seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv")
+    before = (out / "grades.csv").read_bytes()
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert f"was graded with --roster {tmp_path / 'r.csv'}: name it again" in done.stderr
+    assert (out / "grades.csv").read_bytes() == before
+
+
+def test_each_of_a_group_has_the_grade(week, tmp_path):
+    one = week("one", submission_1="02_softmax 1", submission_2="02_softmax 2")
+    people = [{":email": f"{who}@u", ":name": who} for who in ("Al", "Bo")]
+    entries = {
+        "submission_1": {":submitters": people},
+        "submission_2": {":submitters": [{":name": "Cy"}]},
+    }
+    (one / "submission_metadata.yml").write_text(json.dumps(entries))
+    (tmp_path / "r.csv").write_text("id,name,email\n1,Al,al@u\n2,Bo,bo@u\n3,Cy,cy@u\n")
+    for options in ((), ("--roster", tmp_path / "r.csv")):
+        out = tmp_path / f"out{len(options)}"
+        done = seqattn("grade-class", one, "-o", out, *options)
+        al, bo, cy = sorted(rows(out / "grades.csv"), key=lambda r: r["student"].casefold())
+        assert [r["points"] for r in (al, bo, cy)] == ["1", "1", "2"]
+        assert "handed in together with Bo@u" in al["notes"]
+        assert "handed in together with Al@u" in bo["notes"]
+        assert cy["notes"] == done.stderr == ""
+        assert len(list((out / "feedback").iterdir())) == 3
+
+
+def test_two_of_one_name_are_two_though_one_file_cannot_be_read(week, tmp_path):
+    names = {f"Wei_{n}_assignsubmission_file": text for n, text in ((1, "{"), (2, "02_softmax 2"))}
+    one = week("one", **names)
+    seqattn("grade-class", one, "-o", tmp_path / "out")
+    found = [(r["student"], r["status"]) for r in rows(tmp_path / "out" / "grades.csv")]
+    assert found == [("Wei (1)", "unreadable"), ("Wei (2)", "graded")]
+    (tmp_path / "r.csv").write_text("id,name\n5,Wei\n")
+    seqattn("grade-class", one, "-o", tmp_path / "two", "--roster", tmp_path / "r.csv")
+    found = [(r["student"], r["status"]) for r in rows(tmp_path / "two" / "grades.csv")]
+    assert found == [("5", "absent"), ("", "unmatched"), ("", "unmatched")]
+
+
+def test_no_two_records_have_one_name(week, tmp_path):
+    one, out = week("one", **{"x y": "{", "x_y": "{", "x_y-2": "{"}), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    names = {path.stem for path in (out / "students").iterdir()}
+    assert names == {"x_y", "x_y-2", "x_y-2-2"}
+
+
+def test_a_sum_that_may_lack_a_file_is_blank(week, tmp_path):
+    names = {"510": "03_additive 2", "Jo_7_assignsubmission_file": "02_softmax 2"}
+    (tmp_path / "r.csv").write_text("id,name\n510,Jo\n511,Jo\n")
+    seqattn(
+        "grade-class", week("one", **names), "-o", tmp_path / "out", "--roster", tmp_path / "r.csv"
+    )
+    assert {r["Grade"] for r in rows(tmp_path / "out" / "moodle.csv")} == {""}
+
+
+def test_a_student_who_calls_a_folder_a_report_is_not_absent(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 2"), tmp_path / "out"
+    (one / "bo" / ".graded").mkdir()
+    (one / "bo" / "run.json").write_text('{"submissions": "x", "seed": "y"}')
+    seqattn("grade-class", one, "-o", out)
+    assert [r["points"] for r in rows(out / "grades.csv")] == ["1", "2"]
+
+
+def test_a_picture_beside_a_notebook_makes_no_sum_blank(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    (one / "al" / "img").mkdir()
+    (one / "al" / "img" / "x.png").write_text("picture")
+    seqattn("grade-class", one, "-o", out)
+    [row] = rows(out / "moodle.csv")
+    assert row["Grade"] == "1"
+    [row] = rows(out / "grades.csv")
+    assert "not graded: al/img/x.png" in row["notes"]
+
+
+def test_a_file_is_no_folder_for_reports(week, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    done = seqattn("grade-class", week("one", al="02_softmax 1"), "-o", tmp_path / "out")
+    assert f"-o {tmp_path / 'out'} is a file; expected a folder for the reports" in done.stderr
+    assert (tmp_path / "out").read_text() == "mine"

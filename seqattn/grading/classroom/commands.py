@@ -84,7 +84,9 @@ def _must_be_a_folder(path: Path, mend: str = "") -> None:
 
 
 def _must_lie_elsewhere(out: Path, submissions: Path) -> None:
-    """Stop before reports are written among, or above, what was handed in."""
+    """Stop before reports are written into a file, or over what was handed in."""
+    if out.exists() and not out.is_dir():
+        raise fail(f"-o {out} is a file; expected a folder for the reports")
     if submissions.resolve().is_relative_to(out.resolve()):
         raise fail(f"-o {out} holds {submissions} itself: name another folder for the reports")
 
@@ -154,6 +156,7 @@ def regrade(
     if roster is not None:
         run["roster"] = str(roster.resolve())
     _must_be_a_folder(Path(run["submissions"]), ": --submissions says where they lie now")
+    _must_be_known(run["exercise"])
     _must_lie_elsewhere(out, Path(run["submissions"]))
     if run["roster"] and not Path(run["roster"]).is_file():
         raise fail(f"there is no {run['roster']}: --roster says where the roster lies now")
@@ -276,9 +279,9 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     results = settle(files, _grade(files, run, out, jobs), roster)
     try:
         check_overrides(given, results)
+        _write(out, run, results, given)
     except ValueError as error:
         raise fail(f"{overrides}: {error}") from None
-    _write(out, run, results, given)
     return results
 
 
@@ -376,6 +379,8 @@ def _stopped(error: OSError, out: Path) -> typer.Exit:
 
 def _warn(results: list["Result"], absent_as_zero: bool) -> None:
     """Say aloud what a person must look at; nothing of it is hidden in a 0."""
+    from seqattn.grading.classroom.overrides import ANOTHER_ANSWER
+
     unmatched = [r for r in results if r.person is None]
     pending = [r for r in results if r.grade and r.grade.pending]
     unread = [r for r in results if r.grade and r.grade.problem]
@@ -386,6 +391,13 @@ def _warn(results: list["Result"], absent_as_zero: bool) -> None:
     ):
         if many:
             print(f"look at: {len(many)} {what}", file=sys.stderr)
+    flags = [flag for r in results if r.grade for flag in r.grade.flags]
+    notes = [note for r in results if r.grade for note in r.grade.notes]
+    if others := sum(ANOTHER_ANSWER in flag for flag in flags):
+        said = "answers are not those that points by hand were given to"
+        print(f"look at: {others} {said}", file=sys.stderr)
+    if several := sum(note.startswith("duplicate: ") for note in notes):
+        print(f"look at: of {several} rows the student has older files, too", file=sys.stderr)
     absent = sum(r.is_absent for r in results)
     if absent_as_zero and absent and unmatched:
         owners = f"though {len(unmatched)} files have no owner"

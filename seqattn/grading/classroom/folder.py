@@ -79,15 +79,19 @@ def has_reports(out: Path) -> bool:
 
 
 def earlier_reports(submissions: Path) -> list[Path]:
-    """Find the reports of gradings among what was handed in: they are no student's."""
+    """Find the reports on what was handed in that lie among it: they are no student's.
+
+    A folder that says so of other submissions is not passed over: a student may have made it.
+    """
     found = []
     for path in sorted(submissions.rglob("run.json")):
         if path.parent != submissions and (path.parent / ".graded").is_dir():
             try:
-                load_run(path.parent)
+                held = load_run(path.parent)
             except ValueError:
                 continue
-            found.append(path.parent)
+            if held["submissions"] == str(submissions.resolve()):
+                found.append(path.parent)
     return found
 
 
@@ -121,6 +125,11 @@ def must_be_of(out: Path, *runs: dict) -> None:
     def agrees(run: dict) -> bool:
         return all(held[key] == run[key] for key in ("submissions", "exercise"))
 
+    if held["roster"] and not any(run["roster"] for run in runs):
+        raise ValueError(
+            f"{out} was graded with --roster {held['roster']}: name it again, or another folder "
+            "with -o"
+        )
     if not any(map(agrees, runs)):
         only = f", exercise {held['exercise']} alone" if held["exercise"] else ""
         mend = "name another folder with -o"

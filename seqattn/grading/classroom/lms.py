@@ -17,7 +17,7 @@ from seqattn.grading.grades import Grade, Verdict, details, harmless
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
 
-__all__ = ["as_gradescope", "as_junit", "as_moodle", "autograder_zip", "check_wheel"]
+__all__ = ["NOT_ALL", "as_gradescope", "as_junit", "as_moodle", "autograder_zip", "check_wheel"]
 
 # Characters that XML 1.0 cannot hold at all.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -77,8 +77,10 @@ def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
             of.setdefault(r.person, []).append(r)
     for person, own in of.items():
         grades = [r.grade for r in own if r.grade]
-        # A file that could not be read, and points that are pending, are nobody's 0.
-        failed = any(g.pending or g.problem for g in grades)
+        # A file that could not be read, or that may be this student's, and points that are pending
+        # are nobody's 0.
+        doubtful = any(flag.startswith(NOT_ALL) for g in grades for flag in g.flags)
+        failed = doubtful or any(g.pending or g.problem for g in grades)
         blank = 0 if absent_as_zero and all(r.is_absent for r in own) else ""
         total: object = "" if failed else sum(g.points for g in grades) if grades else blank
         said = "; ".join(comment for g in grades for comment in _comments(g))
@@ -138,6 +140,8 @@ def _xml(text: str) -> str:
     return NOT_XML.sub("�", text)
 
 
+# Begins what is flagged where another file may be the same student's.
+NOT_ALL = "perhaps not all"
 SETUP = """\
 #!/usr/bin/env bash
 # Installs the course's package, which is in this archive, and what grading needs.

@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from seqattn.grading.classroom.roster import read_table
-from seqattn.grading.grades import Grade, Verdict, VerdictName
+from seqattn.grading.classroom.tables import read_table
+from seqattn.grading.grades import Grade, Verdict, VerdictName, harmless
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
 
 __all__ = [
+    "ANOTHER_ANSWER",
     "Given",
     "Overrides",
     "apply_overrides",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 BY_HAND = "points given by hand"
+ANOTHER_ANSWER = "points by hand were given to another answer"
 
 
 class Given(NamedTuple):
@@ -51,11 +53,23 @@ def read_overrides(path: Path) -> Overrides:
     if not path.is_file():
         return {}
     found: Overrides = {}
-    for number, row in read_table(path).numbered:
+    table = read_table(path)
+    names = {c.strip().casefold() for c in table.columns}
+    if names and not names >= {"student", "question", "points"}:
+        have = ", ".join(table.columns)
+        raise ValueError(
+            f"{path} has the columns {have}; expected student, question, points, reason"
+        )
+    for number, cells in table.numbered:
         where = f"{path}, line {number}"
-        if not row.keys() >= {"student", "question", "points"}:
-            raise ValueError(f"{where}: expected the columns student, question, points, reason")
-        key = (row["student"], row["question"])
+        row = {column.strip().casefold(): text for column, text in cells.items()}
+        if not any(row.values()):
+            continue
+        student = row["student"]
+        # The sign that keeps a spreadsheet from taking an id for a formula is not the id's own.
+        if student.startswith("'") and harmless(student[1:]) == student:
+            student = student[1:]
+        key = (student, row["question"])
         try:
             points = float(row["points"])
         except ValueError:
@@ -93,11 +107,15 @@ def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
                 for name in (v.question, f"{r.grade.exercise} {v.question}"):
                     most[r.person.id, name] = v.out_of
     students = {r.person.id for r in results if r.person}
+    unread = {r.person.id: r.grade for r in results if r.person and r.grade and r.grade.problem}
     wrong = []
     for (student, question), given in overrides.items():
         why = ""
         if student not in students:
             why = f"nobody here is called {student!r}{_id_of(student, results)}"
+        elif (student, question) not in most and student in unread:
+            # Nobody else waits for that; the row of the file says what is the matter with it.
+            unread[student].flags.append(f"points by hand for {question} were not given")
         elif (student, question) not in most:
             why = f"{student} has no graded question {question!r}"
         elif len(several := told.get((student, question), [])) > 1:
@@ -105,6 +123,8 @@ def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
         elif not 0 <= given.points <= most[student, question]:
             expected = f"expected 0 to {most[student, question]}"
             why = f"{given.points} points for {student}, {question}: {expected}"
+        elif several and (student, several[0]) in overrides:
+            why = f"{question} and {several[0]} of {student} are one question: keep one row"
         if why:
             wrong.append(f"line {given.line}: {why}")
     if wrong:
@@ -152,8 +172,13 @@ def what_was_judged(
     Returns
     -------
     dict
-        By "student, question": the points, the reason, and a fingerprint of the answer that they
-        were given to. It stays until the row of the table changes.
+        By "student, question": the points, the reason, the exercise, and a fingerprint of the
+        answer that they were given to. It stays until the row of the table changes.
+
+    Raises
+    ------
+    ValueError
+        If points were given for an answer to another exercise.
     """
     earlier = before if isinstance(before, dict) else {}
     found: dict[str, list[object]] = {}
@@ -167,18 +192,20 @@ def what_was_judged(
             name = f"{r.person.id}, {key}"
             answer = r.grade.answers.get(v.question)
             code = answer.code if answer else ""
-            now = [
-                given.points,
-                given.reason,
-                hashlib.sha256(code.encode(errors="replace")).hexdigest()[:16],
-            ]
+            digest = hashlib.sha256(code.encode(errors="replace")).hexdigest()[:16]
+            now = [given.points, given.reason, r.grade.exercise, digest]
             was = earlier.get(name)
-            if isinstance(was, list) and was[:2] == now[:2] and was[2:] != now[2:]:
-                again = "look again, and change its row (the reason, say)"
-                r.grade.flags.append(
-                    f"{v.question}: points by hand were given to another answer: {again}"
-                )
-                now = was
+            match was:
+                case [given.points, given.reason, exercise, earlier_digest]:
+                    if exercise != r.grade.exercise:
+                        raise ValueError(
+                            f"line {given.line}: these points were given for {exercise}: write "
+                            f"'{exercise} {v.question}', or '{r.grade.exercise} {v.question}'"
+                        )
+                    if earlier_digest != digest:
+                        again = "look again, and change its row (the reason, say)"
+                        r.grade.flags.append(f"{v.question}: {ANOTHER_ANSWER}: {again}")
+                        now = was
             found[name] = now
     return found
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -94,15 +95,16 @@ def write_all(
 
 def file_names(results: list[Result]) -> list[str]:
     """Name the files of each result: letters, digits, dots and dashes, no name twice."""
-    names, taken = [], Counter[str]()
+    names: list[str] = []
+    taken: set[str] = set()
     for result in results:
         exercise = result.grade.exercise if result.grade else ""
         who = result.person.id if result.person else f"unmatched-{result.label}"
         name = re.sub(r"[^\w.@-]+", "_", f"{who}-{exercise}" if exercise else who)
         name = _cut(name.strip("._")) or "student"
-        taken[name.casefold()] += 1
-        count = taken[name.casefold()]
-        names.append(name if count == 1 else f"{name}-{count}")
+        free = (name if n == 1 else f"{name}-{n}" for n in count(1))
+        names.append(next(name for name in free if name.casefold() not in taken))
+        taken.add(names[-1].casefold())
     return names
 
 
@@ -181,8 +183,8 @@ def as_summary(results: list[Result]) -> str:
     """Write a page on the class: how many passed each question, and what went wrong most often."""
     graded = [r.grade for r in results if r.grade and r.grade.verdicts and not r.problem]
     lines: list[tuple[str, list[list[object]]]] = []
-    count = Counter(_status(r) for r in results)
-    lines.append(("Files", [[status, number] for status, number in sorted(count.items())]))
+    files = Counter(_status(r) for r in results)
+    lines.append(("Files", [[status, number] for status, number in sorted(files.items())]))
     for exercise in sorted({g.exercise for g in graded}):
         mine = [g for g in graded if g.exercise == exercise]
         whole = [g.points for g in mine if not g.pending]
