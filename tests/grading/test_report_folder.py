@@ -14,6 +14,7 @@ import pytest
 from seqattn.grading.answers import Answer
 from seqattn.grading.classroom import run as classroom_run
 from seqattn.grading.classroom.folder import alone, load_run, prune
+from seqattn.grading.classroom.reports import list_changes
 from seqattn.grading.grades import Grade, Verdict, harmless
 from tests.grading.conftest import ROOT, seqattn
 
@@ -637,3 +638,61 @@ def test_a_file_is_no_folder_for_reports(week, tmp_path):
     done = seqattn("grade-class", week("one", al="02_softmax 1"), "-o", tmp_path / "out")
     assert f"-o {tmp_path / 'out'} is a file; expected a folder for the reports" in done.stderr
     assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_students_folder_is_none_for_reports(week, tmp_path):
+    one = week("one", al="02_softmax 1", bo="02_softmax 1")
+    done = seqattn("grade-class", one, "-o", one / "al")
+    assert done.returncode == 2
+    assert "was handed in, it seems: name a new folder for the reports" in done.stderr
+    for _ in range(2):  # among the submissions a folder of its own will do
+        assert seqattn("grade-class", one, "-o", one / "reports").returncode == 0
+    assert [r["student"] for r in rows(one / "reports" / "grades.csv")] == ["al", "bo"]
+
+
+def test_points_by_hand_make_the_verdict_and_say_what_to_do_with_a_stranger(week, tmp_path):
+    one, out = week("one", al="02_softmax 0", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\nbo,q1,0\n")
+    seqattn("grade-class", one, "-o", out)
+    tests = [
+        json.loads((out / "gradescope" / f"{who}-02_softmax" / "results.json").read_text())["tests"]
+        for who in ("al", "bo")
+    ]
+    assert [one["status"] for [one] in tests] == ["passed", "failed"]
+    (one / "al" / "0.ipynb").unlink()
+    done = seqattn("grade-class", one, "-o", out)
+    assert "make no sense (correct these rows, or remove them): line 2: nobody" in done.stderr
+
+
+def test_a_regrading_tells_of_another_maximum_and_of_points_that_a_person_keeps_low():
+    def record(points, out_of, note=""):
+        verdict = {"question": "q1", "points": points, "out_of": out_of, "verdict": "pass"}
+        return {"al": {"problem": "", "student": "al", "verdicts": [verdict | {"notes": [note]}]}}
+
+    def changes(old, new):
+        return [(c.before, c.after) for c in list_changes(old, new)]
+
+    assert changes(record(3, 3), record(3, 3)) == []
+    assert changes(record(3, 3), record(3, 4)) == [("3 pass, of 3", "3 pass, of 4")]
+    by_hand = [f"points given by hand ({n} by the grader)" for n in (0, 3)]
+    assert changes(record(2, 3, by_hand[0]), record(2, 3, by_hand[1])) == [
+        ("2 pass, by hand (0 by the grader)", "2 pass, by hand (3 by the grader)")
+    ]
+
+
+def test_an_id_before_no_name_makes_nobody_absent(week, tmp_path):
+    one, out = week("one", **{"510_Xy": "02_softmax 1", "511": "02_softmax 1"}), tmp_path / "out"
+    (tmp_path / "r.csv").write_text("id,name\n510,Jo\n511,Bo\n")
+    seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv", "--absent-as-zero")
+    assert {r["Identifier"]: r["Grade"] for r in rows(out / "moodle.csv")} == {
+        "510": "",
+        "511": "1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"), [("x;=1+1", "x;'=1+1"), ("a; @SUM(1)", "a; '@SUM(1)"), ("a; b-c", "a; b-c")]
+)
+def test_no_formula_begins_behind_a_semicolon(text, safe):
+    assert harmless(text) == safe

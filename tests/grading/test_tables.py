@@ -79,3 +79,8 @@ def test_the_sign_against_formulas_is_not_the_ids_own(table):
         ("@ada", "q1"),
         ("'al", "q1"),
     ]
+
+
+def test_a_row_that_is_separated_otherwise_makes_no_student(table):
+    with pytest.raises(ValueError, match="line 3: '2;Bo' is not separated as the head is"):
+        read_roster(table("id,name\n1,Al\n2;Bo\n"))

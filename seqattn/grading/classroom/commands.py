@@ -85,10 +85,14 @@ def _must_be_a_folder(path: Path, mend: str = "") -> None:
 
 def _must_lie_elsewhere(out: Path, submissions: Path) -> None:
     """Stop before reports are written into a file, or over what was handed in."""
+    from seqattn.grading.classroom.folder import is_for_reports
+
     if out.exists() and not out.is_dir():
         raise fail(f"-o {out} is a file; expected a folder for the reports")
     if submissions.resolve().is_relative_to(out.resolve()):
         raise fail(f"-o {out} holds {submissions} itself: name another folder for the reports")
+    if out.resolve().is_relative_to(submissions.resolve()) and not is_for_reports(out):
+        raise fail(f"-o {out} was handed in, it seems: name a new folder for the reports")
 
 
 def grade_class(

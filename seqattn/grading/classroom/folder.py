@@ -19,6 +19,7 @@ __all__ = [
     "alone",
     "earlier_reports",
     "has_reports",
+    "is_for_reports",
     "load_run",
     "must_be_of",
     "prune",
@@ -76,6 +77,17 @@ def load_run(folder: Path) -> dict:
 def has_reports(out: Path) -> bool:
     """Tell a folder with reports from one in which a grading has only begun, or none."""
     return any((out / name).exists() for name in ("grades.csv", "summary.html", *PER_STUDENT))
+
+
+def is_for_reports(out: Path) -> bool:
+    """Tell whether a folder is new, empty, or one in which a grading has been."""
+    if not out.exists() or not any(path.name != LOCK for path in out.iterdir()):
+        return True
+    try:
+        load_run(out)
+    except ValueError:
+        return False
+    return True
 
 
 def earlier_reports(submissions: Path) -> list[Path]:

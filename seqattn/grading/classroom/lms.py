@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 
 from seqattn.grading.bank import EDITION
 from seqattn.grading.classroom.overrides import by_hand
-from seqattn.grading.classroom.roster import Person, participant_of
+from seqattn.grading.classroom.roster import NOT_ALL, Person, participant_of
 from seqattn.grading.grades import Grade, Verdict, details, harmless
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
 
-__all__ = ["NOT_ALL", "as_gradescope", "as_junit", "as_moodle", "autograder_zip", "check_wheel"]
+__all__ = ["as_gradescope", "as_junit", "as_moodle", "autograder_zip", "check_wheel"]
 
 # Characters that XML 1.0 cannot hold at all.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -140,8 +140,6 @@ def _xml(text: str) -> str:
     return NOT_XML.sub("�", text)
 
 
-# Begins what is flagged where another file may be the same student's.
-NOT_ALL = "perhaps not all"
 SETUP = """\
 #!/usr/bin/env bash
 # Installs the course's package, which is in this archive, and what grading needs.

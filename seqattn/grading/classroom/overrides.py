@@ -4,6 +4,7 @@ import hashlib
 import math
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -128,7 +129,8 @@ def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
         if why:
             wrong.append(f"line {given.line}: {why}")
     if wrong:
-        raise ValueError("points given by hand make no sense:\n  " + "\n  ".join(wrong))
+        head = "points given by hand make no sense (correct these rows, or remove them):"
+        raise ValueError("\n  ".join([head, *wrong]))
 
 
 def _id_of(name: str, results: list["Result"]) -> str:
@@ -147,10 +149,9 @@ def apply_overrides(grade: Grade, student: str, overrides: Overrides) -> Grade:
             before = "none" if v.pending else v.points
             note = f"{BY_HAND} ({before} by the grader)" + (reason and f": {reason}")
             notes = [n for n in v.notes if not n.startswith(BY_HAND)]
-            # What a person judged is pending no longer.
-            judged: VerdictName = "pass" if points >= v.out_of else "partial" if points else "fail"
-            verdict = judged if v.pending else v.verdict
-            v = replace(v, verdict=verdict, points=points, notes=[*notes, note])
+            verdict: VerdictName = "pass" if points >= v.out_of else "partial" if points else "fail"
+            hint = "" if verdict == "pass" else v.hint
+            v = replace(v, verdict=verdict, points=points, hint=hint, notes=[*notes, note])
         verdicts.append(v)
     return Grade(**{**vars(grade), "verdicts": verdicts})
 
@@ -218,6 +219,12 @@ def _given_to(
         if (student, name) in overrides:
             return name, overrides[student, name]
     return "", None
+
+
+def by_the_grader(notes: Sequence[str]) -> str:
+    """Take from an answer's notes what the grader gave where a person did; "" where none did."""
+    found = [re.search(r"\((\S+) by the grader\)", n) for n in notes if n.startswith(BY_HAND)]
+    return next((match[1] for match in found if match), "")
 
 
 def by_hand(v: Verdict) -> list[str]:

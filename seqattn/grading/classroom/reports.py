@@ -17,7 +17,12 @@ from typing import Any
 
 from seqattn.grading.bank import load
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, as_moodle
-from seqattn.grading.classroom.overrides import Overrides, apply_overrides, by_hand
+from seqattn.grading.classroom.overrides import (
+    Overrides,
+    apply_overrides,
+    by_hand,
+    by_the_grader,
+)
 from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
 from seqattn.grading.feedback import as_html, page
@@ -287,8 +292,16 @@ def list_changes(old: dict[str, dict], new: dict[str, dict]) -> list[Change]:
     for name in sorted(old.keys() | new.keys()):
         was, is_ = _points_of(old.get(name)), _points_of(new.get(name))
         student = (new.get(name) or old[name]).get("student", name)
+        most = [
+            {v["question"]: v.get("out_of") for v in (record or {}).get("verdicts", ())}
+            for record in (old.get(name), new.get(name))
+        ]
         for question in sorted(was.keys() | is_.keys()):
             before, after = was.get(question, "none"), is_.get(question, "none")
+            if question in was and question in is_ and most[0] != most[1]:
+                before, after = (
+                    f"{said}, of {of.get(question)}" for said, of in zip((before, after), most)
+                )
             if before != after:
                 changes.append(Change(name, student, question, before, after))
     return changes
@@ -299,11 +312,14 @@ def _points_of(record: dict | None) -> dict[str, str]:
         return {}
     if record["problem"]:
         return {"file": record["problem"]}
-    # No points: they are pending.
-    return {
-        v["question"]: f"{'?' if v['points'] is None else v['points']} {v['verdict']}"
-        for v in record["verdicts"]
-    }
+    return {v["question"]: _told(v) for v in record["verdicts"]}
+
+
+def _told(v: dict) -> str:
+    """Say what became of an answer: also what it would have been without a person's points."""
+    said = f"{'?' if v['points'] is None else v['points']} {v['verdict']}"  # pending: no points
+    by_grader = by_the_grader(v.get("notes") or [])
+    return f"{said}, by hand ({by_grader} by the grader)" if by_grader else said
 
 
 def as_changes(changes: list[Change]) -> str:

@@ -17,9 +17,11 @@ from seqattn.grading.bank import exercises
 from seqattn.grading.classroom.tables import MOST, read_table
 
 __all__ = [
+    "NOT_ALL",
     "Handed",
     "Person",
     "alike",
+    "begins_with_id",
     "candidates",
     "closeness",
     "collect",
@@ -37,6 +39,8 @@ ENDINGS = (*sorted(NOTEBOOKS, key=len)[::-1], ".nbconvert")
 # Moodle: "Ada Lovelace_12345_assignsubmission_file"; Canvas: "lovelaceada_12345_67890_name.ipynb".
 MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_(?P<number>\d+))_assignsubmission_")
 CANVAS = re.compile(r"^(?P<owner>(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<number>\d+))_\d+_")
+# Begins what is flagged where another file may be the same student's.
+NOT_ALL = "perhaps not all"
 # What Python and operating systems leave behind; so is all that begins with a dot.
 CLUTTER = {"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"}
 # What an instructor puts beside the students' files, and students beside their notebooks.
@@ -433,6 +437,12 @@ def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]
             if others := [p for p in _called_so([rest], roster) if p != person]:
                 return [person, *others]
     return []
+
+
+def begins_with_id(handed: Handed, roster: list[Person]) -> list[Person]:
+    """List whose id stands before something that is nobody's name: it may be theirs after all."""
+    texts = [_exact(text) for text in handed.called]
+    return [p for p in roster if any(text.startswith(f"{_exact(p.id)}_") for text in texts)]
 
 
 def _begins_with_name(text: str, person: Person) -> bool:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from seqattn.grading.answers import Answer, answers_of, exercise_of, forget
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.classroom.lms import NOT_ALL
 from seqattn.grading.classroom.roster import (
+    NOT_ALL,
     Handed,
     Person,
     alike,
+    begins_with_id,
     candidates,
     closeness,
     find_person,
@@ -214,7 +215,8 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
         if person is None:
             stray = Result(None, grades[handed.label], handed.label, f"unmatched: {problem}")
             results.append(stray)
-            maybe.update({p.id: handed.label for p in candidates(handed, roster)})
+            fitting = [*candidates(handed, roster), *begins_with_id(handed, roster)]
+            maybe.update({p.id: handed.label for p in fitting})
             continue
         people[person.id] = person
         of.setdefault(person.id, []).append(handed)
@@ -407,5 +409,5 @@ def _releases() -> str:
 def _load(path: Path) -> Grade | None:
     try:
         return Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

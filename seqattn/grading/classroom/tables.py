@@ -76,4 +76,7 @@ def _cells(row: dict, columns: list[str], where: str) -> dict[str, str]:
             f"{where}: {len(columns) + len(more)} fields, but the head names {len(columns)}: put a "
             "text that has the separator in it into quotation marks"
         )
+    lone = next(iter(row.values())) or ""
+    if len(columns) > 1 and [*row.values()][1] is None and re.search(r"[\t;,]", lone):
+        raise ValueError(f"{where}: {lone!r} is not separated as the head is")
     return {column: (text or "").strip() for column, text in row.items() if column}
