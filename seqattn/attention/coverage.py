@@ -168,7 +168,7 @@ def _nothing_seen(keys: Tensor) -> Tensor:
 def coverage_loss(
     weights: Float[Tensor, "batch *steps keys"],
     coverage: Float[Tensor, "batch *steps keys"] | None = None,
-    target_mask: Bool[Tensor, "batch *steps"] | None = None,
+    target_mask: Bool[Tensor, " batch *steps"] | None = None,
 ) -> Float[Tensor, ""]:
     r"""Penalty for attending again where one has attended before.
 

@@ -341,6 +341,8 @@ def harmless(cell: object) -> object:
     # A fullwidth sign is taken for the sign.
     first = unicodedata.normalize("NFKC", UNSEEN.sub("", cell)[:1])
     formula = cell[:1] in ("\t", "\r") or (first and first in "=+-@|%")
+    # Where a semicolon separates, a cell may begin within this one.
+    cell = re.sub(r"(;\s*)(?=[=+@|%-])", r"\1'", cell)
     return f"'{plain(cell)}" if formula else plain(cell)
 
 

@@ -23,7 +23,7 @@ PERCENT = re.compile(r"^# ?%%(.*)$", re.MULTILINE)
 FENCE = re.compile(r"(`{3,}) *(?:\{code-cell\}.*|python\b.*|py)")
 OPTION = re.compile(r":[\w-]+:( |$)")
 # Canvas numbers each file of a student: "lovelaceada_12345_67890_name.ipynb".
-CANVAS_FILE = re.compile(r"(?P<student>[a-z]+(?:_LATE)?_\d+)_\d+_")
+CANVAS_FILE = re.compile(r"(?P<student>[^\W_]+(?:_LATE)?_\d+)_\d+_")
 
 
 class UnreadableError(Exception):

@@ -134,7 +134,7 @@ def bleu_from_counts(counts: Int[Tensor, "*draws 10"]) -> Float[Tensor, "*draws"
 
 def bootstrap_bleu(
     counts: Int[Tensor, "sentences 10"], *, draws: int = 1000, seed: int = 0
-) -> Float[Tensor, "draws"]:
+) -> Float[Tensor, " draws"]:
     """Draw as many sentences as there are, with replacement, and score each draw.
 
     Equal numbers of sentences, draws and equal seeds give the same draws: so two systems are

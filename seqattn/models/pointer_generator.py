@@ -43,7 +43,7 @@ class CopyGate(nn.Module):
         context: Float[Tensor, "batch *steps d_context"],
         state: Float[Tensor, "batch *steps d_state"],
         embedded: Float[Tensor, "batch *steps d_embed"],
-    ) -> Float[Tensor, "batch *steps"]:
+    ) -> Float[Tensor, " batch *steps"]:
         """Give the logit of the probability: :func:`mix_copy` takes it, safe at both ends."""
         return self.gate(torch.cat([context, state, embedded], -1)).squeeze(-1)
 
@@ -51,7 +51,7 @@ class CopyGate(nn.Module):
 def mix_copy(
     logits: Float[Tensor, "batch *steps vocabulary"],
     weights: Float[Tensor, "batch *steps keys"],
-    gate: Float[Tensor, "batch *steps"],
+    gate: Float[Tensor, " batch *steps"],
     source: Int[Tensor, "batch keys"],
     size: int | None = None,
 ) -> Float[Tensor, "batch *steps extended"]:

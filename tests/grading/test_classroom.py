@@ -471,7 +471,7 @@ def test_t_119_a_class_is_graded_and_regraded_with_points_given_by_hand(folder, 
     done = seqattn("regrade", "--diff", out, "-o", again)
     assert done.returncode == 0, done.stderr
     assert load_run(again)["seed"] == seed
-    assert "bob-03_additive  q1: 0 fail -> 2 fail" in done.stdout
+    assert "bob-03_additive  q1: 0 fail -> 2 partial, by hand (0 by" in done.stdout
     assert "1 changes for 1 students" in done.stdout
     assert (
         "points given by hand (0 by the grader): said so orally"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import shutil
 import signal
@@ -10,8 +11,10 @@ import sys
 
 import pytest
 
+from seqattn.grading.answers import Answer
 from seqattn.grading.classroom import run as classroom_run
 from seqattn.grading.classroom.folder import alone, load_run, prune
+from seqattn.grading.classroom.reports import list_changes
 from seqattn.grading.grades import Grade, Verdict, harmless
 from tests.grading.conftest import ROOT, seqattn
 
@@ -35,7 +38,9 @@ def grade_of(path, seed):
     first = Verdict(
         "q1", "First", "pass" if right else "fail", right, 2, hint="" if right else "oh"
     )
-    return Grade(path.name, words[0], "", [first], seed, "full")
+    # No fingerprint is taken of an answer in this state.
+    answers = {"q1": Answer(path.read_text(), "missing")}
+    return Grade(path.name, words[0], "", [first], seed, "full", answers=answers)
 
 
 @pytest.fixture
@@ -79,6 +84,8 @@ def test_another_weeks_submissions_need_another_folder(week, tmp_path):
     done = seqattn("grade-class", one, "-o", out, "--exercise", "02_softmax")
     assert done.returncode == 2
     assert ((out / "grades.csv").read_bytes(), (out / "run.json").read_bytes()) == before
+    assert "grade without --exercise again, or name another folder" in done.stderr
+    assert f"--seed {load_run(out)['seed']} gives the same cases" in done.stderr
     assert seqattn("grade-class", one, "-o", out).returncode == 0
     done = seqattn("grade-class", one.rename(tmp_path / "moved"), "-o", out)
     assert f"if they only moved, `seqattn regrade --diff {out}` has --submissions" in done.stderr
@@ -421,3 +428,271 @@ def test_points_by_hand_are_for_what_they_were_given_and_a_changed_page_stays(we
         (out / name).unlink()
     (out / "overrides.csv").write_text("student,question,points\nal,q1,1\n")
     assert "holds the reports on" in seqattn("grade-class", two, "-o", out).stderr
+
+
+def test_points_by_hand_say_so_when_the_answer_is_another(week, tmp_path):
+    one, out, new = week("one", al="02_softmax 1", bo="02_softmax 0"), tmp_path / "out", "new"
+    new = tmp_path / new
+    seqattn("grade-class", one, "-o", out)
+    table = out / "overrides.csv"
+    table.write_text("student,question,points,reason\nal,q1,2,oral\nbo,02_softmax q1,1,oral\n")
+
+    def flagged(folder=out):
+        return [r["student"] for r in rows(folder / "grades.csv") if "another answer" in r["notes"]]
+
+    seqattn("grade-class", one, "-o", out)
+    assert flagged() == []
+    (one / "al").rename(one / "x")
+    (one / "bo").rename(one / "al")
+    (one / "x").rename(one / "bo")
+    for _ in range(2):  # it stays until a person has looked
+        seqattn("grade-class", one, "-o", out)
+        assert flagged() == ["al", "bo"]
+    seqattn("regrade", "--diff", out, "-o", new)
+    assert flagged(new) == ["al", "bo"]
+    table.write_text(table.read_text().replace("al,q1,2,oral", "al,q1,2,looked again"))
+    seqattn("grade-class", one, "-o", out)
+    assert flagged() == ["bo"]
+
+
+@pytest.mark.parametrize("deeper", [".", ".."])
+def test_reports_are_not_written_over_what_was_handed_in(deeper, week, tmp_path):
+    one = week("one", al="02_softmax 1")
+    done = seqattn("grade-class", one, "-o", one / deeper)
+    assert done.returncode == 2
+    assert f"holds {one} itself: name another folder for the reports" in done.stderr
+    assert not list(tmp_path.rglob(".lock"))
+
+
+def test_an_id_that_changes_its_case_leaves_no_old_record(week, tmp_path):
+    one, out = week("one", Bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (one / "Bo").rename(one / "bo")
+    seqattn("grade-class", one, "-o", out)
+    found = [name for name in sorted(files_in(out)) if "bo-" in name.casefold()]
+    assert {name.partition("/")[2][:2] for name in found} == {"bo"}
+    assert len(found) == 3
+
+
+def test_changes_are_those_of_a_student_whatever_the_records_are_called(week, tmp_path):
+    names = {"a b": "02_softmax 1", "a+b": "02_softmax 0"}
+    one, out, new = week("one", **names), tmp_path / "out", tmp_path / "new"
+    seqattn("grade-class", one, "-o", out)
+    shutil.rmtree(one / "a b")
+    done = seqattn("regrade", "--diff", out, "-o", new)
+    assert [line.split(":")[0].strip() for line in done.stdout.splitlines()] == [
+        "1 changes for 1 students",
+        "a b-02_softmax  q1",
+    ]
+
+
+@pytest.mark.parametrize(
+    "key", ["submissions", "seed", "roster", "exercise", "allow_weak", "absent_as_zero", "book"]
+)
+@pytest.mark.parametrize("value", [None, 7, [], {}])
+def test_a_broken_record_of_a_grading_is_called_so(key, value, week, tmp_path):
+    out = tmp_path / "out"
+    seqattn("grade-class", week("one", al="02_softmax 1"), "-o", out)
+    told = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps(told | {key: value}))
+    done = seqattn("regrade", "--diff", out, "-o", tmp_path / "new")
+    assert done.returncode == 2
+    assert "run.json cannot be read" in done.stderr
+
+
+@pytest.mark.parametrize("verdicts", [None, 7, [7], [{}], {"q1": 1}])
+def test_a_broken_record_of_a_student_is_passed_over(verdicts, week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    path = out / "students" / "al-02_softmax.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"verdicts": verdicts}))
+    done = seqattn("regrade", "--diff", out, "-o", tmp_path / "new")
+    assert "al-02_softmax  q1: none -> 1 pass" in done.stdout
+
+
+# --- points by hand, and who has what
+
+
+def test_points_of_last_week_are_not_given_for_another_exercise(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    before = files_in(out), (out / "grades.csv").read_bytes()
+    (one / "al" / "0.ipynb").write_text("03_additive 1")
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert "line 2: these points were given for 02_softmax: write '02_softmax q1'" in done.stderr
+    assert (files_in(out), (out / "grades.csv").read_bytes()) == before
+
+
+def test_an_answer_handed_in_after_points_by_hand_is_told_of(week, tmp_path):
+    one, out = week("one", al="02_softmax 0"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,0.5\n")
+    seqattn("grade-class", one, "-o", out)
+    (one / "al" / "0.ipynb").write_text("02_softmax 1")
+    done = seqattn("grade-class", one, "-o", out)
+    assert "look at: 1 answers are not those that points by hand were given to" in done.stderr
+
+
+def test_points_by_hand_for_a_file_that_became_unreadable_stop_nobody(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\nbo,q1,2\n")
+    (one / "al" / "0.ipynb").write_text("{")
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    al, bo = rows(out / "grades.csv")
+    assert "points by hand for q1 were not given" in al["notes"]
+    assert (al["points"], bo["points"]) == ("", "2")
+
+
+def test_points_for_one_question_stand_in_one_row(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    out.mkdir()
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,1\nal,02_softmax q1,0\n")
+    done = seqattn("grade-class", one, "-o", out)
+    assert "line 2: q1 and 02_softmax q1 of al are one question: keep one row" in done.stderr
+
+
+def test_a_roster_that_was_forgotten_changes_nobodys_name(week, tmp_path):
+    one, out = week("one", Al="02_softmax 1"), tmp_path / "out"
+    (tmp_path / "r.csv").write_text("id,name\n7,Al\n8,Bo\n")
+    seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv")
+    before = (out / "grades.csv").read_bytes()
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert f"was graded with --roster {tmp_path / 'r.csv'}: name it again" in done.stderr
+    assert (out / "grades.csv").read_bytes() == before
+
+
+def test_each_of_a_group_has_the_grade(week, tmp_path):
+    one = week("one", submission_1="02_softmax 1", submission_2="02_softmax 2")
+    people = [{":email": f"{who}@u", ":name": who} for who in ("Al", "Bo")]
+    entries = {
+        "submission_1": {":submitters": people},
+        "submission_2": {":submitters": [{":name": "Cy"}]},
+    }
+    (one / "submission_metadata.yml").write_text(json.dumps(entries))
+    (tmp_path / "r.csv").write_text("id,name,email\n1,Al,al@u\n2,Bo,bo@u\n3,Cy,cy@u\n")
+    for options in ((), ("--roster", tmp_path / "r.csv")):
+        out = tmp_path / f"out{len(options)}"
+        done = seqattn("grade-class", one, "-o", out, *options)
+        al, bo, cy = sorted(rows(out / "grades.csv"), key=lambda r: r["student"].casefold())
+        assert [r["points"] for r in (al, bo, cy)] == ["1", "1", "2"]
+        assert "handed in together with Bo@u" in al["notes"]
+        assert "handed in together with Al@u" in bo["notes"]
+        assert cy["notes"] == done.stderr == ""
+        assert len(list((out / "feedback").iterdir())) == 3
+
+
+def test_two_of_one_name_are_two_though_one_file_cannot_be_read(week, tmp_path):
+    names = {f"Wei_{n}_assignsubmission_file": text for n, text in ((1, "{"), (2, "02_softmax 2"))}
+    one = week("one", **names)
+    seqattn("grade-class", one, "-o", tmp_path / "out")
+    found = [(r["student"], r["status"]) for r in rows(tmp_path / "out" / "grades.csv")]
+    assert found == [("Wei (1)", "unreadable"), ("Wei (2)", "graded")]
+    (tmp_path / "r.csv").write_text("id,name\n5,Wei\n")
+    seqattn("grade-class", one, "-o", tmp_path / "two", "--roster", tmp_path / "r.csv")
+    found = [(r["student"], r["status"]) for r in rows(tmp_path / "two" / "grades.csv")]
+    assert found == [("5", "absent"), ("", "unmatched"), ("", "unmatched")]
+
+
+def test_no_two_records_have_one_name(week, tmp_path):
+    one, out = week("one", **{"x y": "{", "x_y": "{", "x_y-2": "{"}), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    names = {path.stem for path in (out / "students").iterdir()}
+    assert names == {"x_y", "x_y-2", "x_y-2-2"}
+
+
+def test_a_sum_that_may_lack_a_file_is_blank(week, tmp_path):
+    names = {"510": "03_additive 2", "Jo_7_assignsubmission_file": "02_softmax 2"}
+    (tmp_path / "r.csv").write_text("id,name\n510,Jo\n511,Jo\n")
+    seqattn(
+        "grade-class", week("one", **names), "-o", tmp_path / "out", "--roster", tmp_path / "r.csv"
+    )
+    assert {r["Grade"] for r in rows(tmp_path / "out" / "moodle.csv")} == {""}
+
+
+def test_a_student_who_calls_a_folder_a_report_is_not_absent(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 2"), tmp_path / "out"
+    (one / "bo" / ".graded").mkdir()
+    (one / "bo" / "run.json").write_text('{"submissions": "x", "seed": "y"}')
+    seqattn("grade-class", one, "-o", out)
+    assert [r["points"] for r in rows(out / "grades.csv")] == ["1", "2"]
+
+
+def test_a_picture_beside_a_notebook_makes_no_sum_blank(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    (one / "al" / "img").mkdir()
+    (one / "al" / "img" / "x.png").write_text("picture")
+    seqattn("grade-class", one, "-o", out)
+    [row] = rows(out / "moodle.csv")
+    assert row["Grade"] == "1"
+    [row] = rows(out / "grades.csv")
+    assert "not graded: al/img/x.png" in row["notes"]
+
+
+def test_a_file_is_no_folder_for_reports(week, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    done = seqattn("grade-class", week("one", al="02_softmax 1"), "-o", tmp_path / "out")
+    assert f"-o {tmp_path / 'out'} is a file; expected a folder for the reports" in done.stderr
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_students_folder_is_none_for_reports(week, tmp_path):
+    one = week("one", al="02_softmax 1", bo="02_softmax 1")
+    done = seqattn("grade-class", one, "-o", one / "al")
+    assert done.returncode == 2
+    assert "was handed in, it seems: name a new folder for the reports" in done.stderr
+    for _ in range(2):  # among the submissions a folder of its own will do
+        assert seqattn("grade-class", one, "-o", one / "reports").returncode == 0
+    assert [r["student"] for r in rows(one / "reports" / "grades.csv")] == ["al", "bo"]
+
+
+def test_points_by_hand_make_the_verdict_and_say_what_to_do_with_a_stranger(week, tmp_path):
+    one, out = week("one", al="02_softmax 0", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\nbo,q1,0\n")
+    seqattn("grade-class", one, "-o", out)
+    tests = [
+        json.loads((out / "gradescope" / f"{who}-02_softmax" / "results.json").read_text())["tests"]
+        for who in ("al", "bo")
+    ]
+    assert [one["status"] for [one] in tests] == ["passed", "failed"]
+    (one / "al" / "0.ipynb").unlink()
+    done = seqattn("grade-class", one, "-o", out)
+    assert "make no sense (correct these rows, or remove them): line 2: nobody" in done.stderr
+
+
+def test_a_regrading_tells_of_another_maximum_and_of_points_that_a_person_keeps_low():
+    def record(points, out_of, note=""):
+        verdict = {"question": "q1", "points": points, "out_of": out_of, "verdict": "pass"}
+        return {"al": {"problem": "", "student": "al", "verdicts": [verdict | {"notes": [note]}]}}
+
+    def changes(old, new):
+        return [(c.before, c.after) for c in list_changes(old, new)]
+
+    assert changes(record(3, 3), record(3, 3)) == []
+    assert changes(record(3, 3), record(3, 4)) == [("3 pass, of 3", "3 pass, of 4")]
+    by_hand = [f"points given by hand ({n} by the grader)" for n in (0, 3)]
+    assert changes(record(2, 3, by_hand[0]), record(2, 3, by_hand[1])) == [
+        ("2 pass, by hand (0 by the grader)", "2 pass, by hand (3 by the grader)")
+    ]
+
+
+def test_an_id_before_no_name_makes_nobody_absent(week, tmp_path):
+    one, out = week("one", **{"510_Xy": "02_softmax 1", "511": "02_softmax 1"}), tmp_path / "out"
+    (tmp_path / "r.csv").write_text("id,name\n510,Jo\n511,Bo\n")
+    seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv", "--absent-as-zero")
+    assert {r["Identifier"]: r["Grade"] for r in rows(out / "moodle.csv")} == {
+        "510": "",
+        "511": "1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"), [("x;=1+1", "x;'=1+1"), ("a; @SUM(1)", "a; '@SUM(1)"), ("a; b-c", "a; b-c")]
+)
+def test_no_formula_begins_behind_a_semicolon(text, safe):
+    assert harmless(text) == safe

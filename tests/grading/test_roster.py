@@ -12,6 +12,7 @@ from seqattn.grading.classroom.roster import (
     Person,
     collect,
     find_person,
+    natural,
     read_roster,
 )
 
@@ -217,3 +218,66 @@ def test_matching_a_large_class_takes_no_time(tmp_path):
         handed = Handed(tmp_path, f"Last{n}_{n}_assignsubmission_file/a", (f"First{n} Last-{n}",))
         assert find_person(handed, people)[0] is people[n]
     assert time.process_time() - before < 10
+
+
+# --- where files lie
+
+
+def labelled(root, *names, text="{}"):
+    for name in names:
+        path = root / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return {handed.label: handed for handed in collect(root / "in")}
+
+
+def test_a_platforms_only_folder_and_folders_of_exercises_are_nobodys(tmp_path):
+    names = [f"Course-123/{who}_7_assignsubmission_file/a.ipynb" for who in ("Al Li", "Bo")]
+    assert {h.called for h in labelled(tmp_path / "1", *names).values()} == {("Al Li",), ("Bo",)}
+    names = ["03_additive/al.ipynb", "03_additive/bo.ipynb", "05_scaled/al/nb.ipynb"]
+    found = labelled(tmp_path / "2", *names, "03_additive/roster.csv")
+    assert {label: h.called for label, h in found.items()} == {
+        "03_additive/al.ipynb": ("al",),
+        "03_additive/bo.ipynb": ("bo",),
+        "05_scaled/al/nb.ipynb": ("al",),
+    }
+    # A folder of one student may hold what looks like the files of others.
+    names = ["al/Bo Li_7_assignsubmission_file/a.ipynb", "cy/a.ipynb"]
+    assert {h.called for h in labelled(tmp_path / "3", *names).values()} == {("al",), ("cy",)}
+    names = ["Al Li_1_assignsubmission_file/Bo_7_assignsubmission_file/a.ipynb"]
+    assert {h.called for h in labelled(tmp_path / "4", *names).values()} == {("Al Li",)}
+
+
+def test_a_notebook_that_a_browser_saved_under_another_name_is_one(tmp_path):
+    notebook = '{"cells": [], "nbformat": 4}'
+    found = labelled(tmp_path, "bo.json", "cy.txt", "di/03.json", text=notebook)
+    assert found.keys() == {"bo.json", "cy.txt", "di/03.json"}
+    found = labelled(tmp_path, "notes.txt", "di/README.md", "roster.CSV", "marks.xlsx")
+    assert found.keys() == {"bo.json", "cy.txt", "di/03.json", "di/README.md"}
+
+
+def test_what_programs_hide_is_no_hand_in_and_a_notebook_without_a_name_is(tmp_path):
+    hidden = (".virtual_documents/a.ipynb", ".vscode/settings.json", "._a.ipynb", "desktop.ini")
+    names = [f"al/{name}" for name in (*hidden, ".ipynb", "a.ipynb")]
+    found = labelled(tmp_path, *names, ".~lock.roster.csv#", "~$marks.xlsx")
+    assert found.keys() == {"al/.ipynb", "al/a.ipynb"}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("03_additive.ipynb", "03_additive (1).ipynb"),
+        ("03_additive.ipynb", "03_additive-1.ipynb"),
+        ("attempt 9/a.ipynb", "attempt 10/a.ipynb"),
+        ("smithjo_7_999_a.ipynb", "smithjo_7_1000_a-1.ipynb"),
+    ],
+)
+def test_files_of_one_time_are_counted_as_people_count(older, newer):
+    assert natural(older) < natural(newer)
+
+
+def test_moodles_group_before_a_name_is_no_other_name(tmp_path):
+    people = roster(tmp_path, "Identifier,Full name\nParticipant 11,Al Ab\nTeilnehmer/in12,Bo\n")
+    assert found(people, "Group A-Al Ab_11_assignsubmission_file/n.ipynb") == "Al Ab"
+    assert found(people, "Bo_12_assignsubmission_file/n.ipynb") == "Bo"
+    assert "not by its name" in found(people, "Group A-Cy_11_assignsubmission_file/n.ipynb")

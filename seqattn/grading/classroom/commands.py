@@ -83,6 +83,18 @@ def _must_be_a_folder(path: Path, mend: str = "") -> None:
     raise fail(f"{path} is a file; expected a folder with what was handed in")
 
 
+def _must_lie_elsewhere(out: Path, submissions: Path) -> None:
+    """Stop before reports are written into a file, or over what was handed in."""
+    from seqattn.grading.classroom.folder import is_for_reports
+
+    if out.exists() and not out.is_dir():
+        raise fail(f"-o {out} is a file; expected a folder for the reports")
+    if submissions.resolve().is_relative_to(out.resolve()):
+        raise fail(f"-o {out} holds {submissions} itself: name another folder for the reports")
+    if out.resolve().is_relative_to(submissions.resolve()) and not is_for_reports(out):
+        raise fail(f"-o {out} was handed in, it seems: name a new folder for the reports")
+
+
 def grade_class(
     submissions: Submissions,
     out: Out,
@@ -101,6 +113,7 @@ def grade_class(
     _must_be_known(exercise)
     must_be_an_address(book)
     _must_be_a_folder(submissions)
+    _must_lie_elsewhere(out, submissions)
     if roster:
         must_exist(roster)
     with _alone(out):
@@ -147,6 +160,8 @@ def regrade(
     if roster is not None:
         run["roster"] = str(roster.resolve())
     _must_be_a_folder(Path(run["submissions"]), ": --submissions says where they lie now")
+    _must_be_known(run["exercise"])
+    _must_lie_elsewhere(out, Path(run["submissions"]))
     if run["roster"] and not Path(run["roster"]).is_file():
         raise fail(f"there is no {run['roster']}: --roster says where the roster lies now")
     overrides, kept = old / "overrides.csv", out / "overrides.csv"
@@ -268,9 +283,9 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     results = settle(files, _grade(files, run, out, jobs), roster)
     try:
         check_overrides(given, results)
+        _write(out, run, results, given)
     except ValueError as error:
         raise fail(f"{overrides}: {error}") from None
-    _write(out, run, results, given)
     return results
 
 
@@ -337,8 +352,15 @@ def _grade(files: list["Handed"], run: dict, out: Path, jobs: int) -> dict[str, 
 def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") -> None:
     """Write the reports, remove those of students who have none any more, and list them."""
     from seqattn.grading.classroom.folder import load_run, prune, save_run
+    from seqattn.grading.classroom.overrides import what_was_judged
     from seqattn.grading.classroom.reports import write_all
 
+    try:
+        held = load_run(out)
+    except ValueError:
+        held = {}
+    # What a regrading is compared with says it of a folder that has no reports yet.
+    judged = what_was_judged(given, results, {**run, **held}.get("by_hand"))
     paths = write_all(
         out,
         results,
@@ -347,12 +369,8 @@ def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") ->
         book=run["book"],
     )
     written = [path.relative_to(out).as_posix() for path in paths]
-    try:
-        before = load_run(out).get("written")
-    except ValueError:
-        before = None
-    prune(out, before, written)
-    save_run(out, {**run, "written": written})
+    prune(out, held.get("written"), written)
+    save_run(out, {**run, "written": written, "by_hand": judged})
 
 
 def _stopped(error: OSError, out: Path) -> typer.Exit:
@@ -365,6 +383,8 @@ def _stopped(error: OSError, out: Path) -> typer.Exit:
 
 def _warn(results: list["Result"], absent_as_zero: bool) -> None:
     """Say aloud what a person must look at; nothing of it is hidden in a 0."""
+    from seqattn.grading.classroom.overrides import ANOTHER_ANSWER
+
     unmatched = [r for r in results if r.person is None]
     pending = [r for r in results if r.grade and r.grade.pending]
     unread = [r for r in results if r.grade and r.grade.problem]
@@ -375,6 +395,13 @@ def _warn(results: list["Result"], absent_as_zero: bool) -> None:
     ):
         if many:
             print(f"look at: {len(many)} {what}", file=sys.stderr)
+    flags = [flag for r in results if r.grade for flag in r.grade.flags]
+    notes = [note for r in results if r.grade for note in r.grade.notes]
+    if others := sum(ANOTHER_ANSWER in flag for flag in flags):
+        said = "answers are not those that points by hand were given to"
+        print(f"look at: {others} {said}", file=sys.stderr)
+    if several := sum(note.startswith("duplicate: ") for note in notes):
+        print(f"look at: of {several} rows the student has older files, too", file=sys.stderr)
     absent = sum(r.is_absent for r in results)
     if absent_as_zero and absent and unmatched:
         owners = f"though {len(unmatched)} files have no owner"

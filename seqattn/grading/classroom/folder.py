@@ -19,12 +19,23 @@ __all__ = [
     "alone",
     "earlier_reports",
     "has_reports",
+    "is_for_reports",
     "load_run",
     "must_be_of",
     "prune",
     "save_run",
 ]
 
+# What a grading is told, and what it takes where nothing is said; the first two must be there.
+TOLD = {
+    "submissions": "",
+    "seed": "",
+    "roster": "",
+    "exercise": "",
+    "allow_weak": False,
+    "absent_as_zero": False,
+    "book": "",
+}
 PER_STUDENT = ("students", "feedback", "gradescope")
 # What stands in the folder for each student, and is removed when nobody has it any more.
 OF_A_STUDENT = re.compile(
@@ -51,12 +62,16 @@ def load_run(folder: Path) -> dict:
     path = folder / "run.json"
     try:
         run = json.loads(path.read_text(encoding="utf-8"))
-        if not all(isinstance(run[name], str) for name in ("submissions", "seed")):
+        run = {**TOLD, **run}
+        for name, usual in TOLD.items():
+            if not isinstance(run[name], type(usual)):
+                raise TypeError
+        if not (run["submissions"] and run["seed"]):
             raise ValueError
-        return {"submissions": run["submissions"], "seed": run["seed"], **run}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, TypeError):
         what = "cannot be read" if path.exists() else "is missing"
         raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None
+    return run
 
 
 def has_reports(out: Path) -> bool:
@@ -64,16 +79,31 @@ def has_reports(out: Path) -> bool:
     return any((out / name).exists() for name in ("grades.csv", "summary.html", *PER_STUDENT))
 
 
+def is_for_reports(out: Path) -> bool:
+    """Tell whether a folder is new, empty, or one in which a grading has been."""
+    if not out.exists() or not any(path.name != LOCK for path in out.iterdir()):
+        return True
+    try:
+        load_run(out)
+    except ValueError:
+        return False
+    return True
+
+
 def earlier_reports(submissions: Path) -> list[Path]:
-    """Find the reports of gradings among what was handed in: they are no student's."""
+    """Find the reports on what was handed in that lie among it: they are no student's.
+
+    A folder that says so of other submissions is not passed over: a student may have made it.
+    """
     found = []
     for path in sorted(submissions.rglob("run.json")):
         if path.parent != submissions and (path.parent / ".graded").is_dir():
             try:
-                load_run(path.parent)
+                held = load_run(path.parent)
             except ValueError:
                 continue
-            found.append(path.parent)
+            if held["submissions"] == str(submissions.resolve()):
+                found.append(path.parent)
     return found
 
 
@@ -105,12 +135,20 @@ def must_be_of(out: Path, *runs: dict) -> None:
         ) from None
 
     def agrees(run: dict) -> bool:
-        return all(held.get(key, run[key]) == run[key] for key in ("submissions", "exercise"))
+        return all(held[key] == run[key] for key in ("submissions", "exercise"))
 
+    if held["roster"] and not any(run["roster"] for run in runs):
+        raise ValueError(
+            f"{out} was graded with --roster {held['roster']}: name it again, or another folder "
+            "with -o"
+        )
     if not any(map(agrees, runs)):
-        only = f", exercise {held['exercise']} alone" if held.get("exercise") else ""
+        only = f", exercise {held['exercise']} alone" if held["exercise"] else ""
         mend = "name another folder with -o"
-        if not Path(held["submissions"]).exists():
+        if any(held["submissions"] == run["submissions"] for run in runs):
+            said = f"with --exercise {held['exercise']}" if only else "without --exercise"
+            mend = f"grade {said} again, or {mend} (--seed {held['seed']} gives the same cases)"
+        elif not Path(held["submissions"]).exists():
             mend += f"; if they only moved, `seqattn regrade --diff {out}` has --submissions"
         raise ValueError(f"{out} holds the reports on {held['submissions']}{only}: {mend}")
 
@@ -156,7 +194,8 @@ def prune(out: Path, before: object, now: list[str]) -> None:
     now : list of str
         Files that were written now.
     """
-    kept = {name.casefold() for name in now}
+    # By what the disk calls them: where it knows no case, an old name may be that of a new file.
+    kept = {_identity(path) for name in now if (path := out / name).is_file()}
     record = out / "run.json"
     written = record.stat().st_mtime_ns if record.is_file() else 0
     for name in before if isinstance(before, list) else ():
@@ -164,10 +203,17 @@ def prune(out: Path, before: object, now: list[str]) -> None:
             continue
         path = out / name
         inside = path.resolve().is_relative_to(out.resolve())
-        if name.casefold() in kept or not inside or path.is_symlink() or not path.is_file():
+        if not inside or path.is_symlink() or not path.is_file():
+            continue
+        if _identity(path) in kept:
             continue
         if path.stat().st_mtime_ns > written:  # somebody wrote into it
             continue
         path.unlink()
         if path.name == "results.json" and not any(path.parent.iterdir()):
             path.parent.rmdir()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_dev, about.st_ino

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from seqattn.grading.bank import EDITION
 from seqattn.grading.classroom.overrides import by_hand
-from seqattn.grading.classroom.roster import Person, participant_of
+from seqattn.grading.classroom.roster import NOT_ALL, Person, participant_of
 from seqattn.grading.grades import Grade, Verdict, details, harmless
 
 if TYPE_CHECKING:
@@ -77,8 +77,10 @@ def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
             of.setdefault(r.person, []).append(r)
     for person, own in of.items():
         grades = [r.grade for r in own if r.grade]
-        # A file that could not be read, and points that are pending, are nobody's 0.
-        failed = any(g.pending or g.problem for g in grades)
+        # A file that could not be read, or that may be this student's, and points that are pending
+        # are nobody's 0.
+        doubtful = any(flag.startswith(NOT_ALL) for g in grades for flag in g.flags)
+        failed = doubtful or any(g.pending or g.problem for g in grades)
         blank = 0 if absent_as_zero and all(r.is_absent for r in own) else ""
         total: object = "" if failed else sum(g.points for g in grades) if grades else blank
         said = "; ".join(comment for g in grades for comment in _comments(g))

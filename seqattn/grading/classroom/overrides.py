@@ -1,21 +1,33 @@
 """Points that a person gives in place of the grader's: ``overrides.csv``."""
 
+import hashlib
 import math
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from seqattn.grading.classroom.roster import read_table
-from seqattn.grading.grades import Grade, Verdict, VerdictName
+from seqattn.grading.classroom.tables import read_table
+from seqattn.grading.grades import Grade, Verdict, VerdictName, harmless
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
 
-__all__ = ["Given", "Overrides", "apply_overrides", "by_hand", "check_overrides", "read_overrides"]
+__all__ = [
+    "ANOTHER_ANSWER",
+    "Given",
+    "Overrides",
+    "apply_overrides",
+    "by_hand",
+    "check_overrides",
+    "read_overrides",
+    "what_was_judged",
+]
 
 BY_HAND = "points given by hand"
+ANOTHER_ANSWER = "points by hand were given to another answer"
 
 
 class Given(NamedTuple):
@@ -42,11 +54,23 @@ def read_overrides(path: Path) -> Overrides:
     if not path.is_file():
         return {}
     found: Overrides = {}
-    for number, row in read_table(path).numbered:
+    table = read_table(path)
+    names = {c.strip().casefold() for c in table.columns}
+    if names and not names >= {"student", "question", "points"}:
+        have = ", ".join(table.columns)
+        raise ValueError(
+            f"{path} has the columns {have}; expected student, question, points, reason"
+        )
+    for number, cells in table.numbered:
         where = f"{path}, line {number}"
-        if not row.keys() >= {"student", "question", "points"}:
-            raise ValueError(f"{where}: expected the columns student, question, points, reason")
-        key = (row["student"], row["question"])
+        row = {column.strip().casefold(): text for column, text in cells.items()}
+        if not any(row.values()):
+            continue
+        student = row["student"]
+        # The sign that keeps a spreadsheet from taking an id for a formula is not the id's own.
+        if student.startswith("'") and harmless(student[1:]) == student:
+            student = student[1:]
+        key = (student, row["question"])
         try:
             points = float(row["points"])
         except ValueError:
@@ -84,11 +108,15 @@ def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
                 for name in (v.question, f"{r.grade.exercise} {v.question}"):
                     most[r.person.id, name] = v.out_of
     students = {r.person.id for r in results if r.person}
+    unread = {r.person.id: r.grade for r in results if r.person and r.grade and r.grade.problem}
     wrong = []
     for (student, question), given in overrides.items():
         why = ""
         if student not in students:
             why = f"nobody here is called {student!r}{_id_of(student, results)}"
+        elif (student, question) not in most and student in unread:
+            # Nobody else waits for that; the row of the file says what is the matter with it.
+            unread[student].flags.append(f"points by hand for {question} were not given")
         elif (student, question) not in most:
             why = f"{student} has no graded question {question!r}"
         elif len(several := told.get((student, question), [])) > 1:
@@ -96,10 +124,13 @@ def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
         elif not 0 <= given.points <= most[student, question]:
             expected = f"expected 0 to {most[student, question]}"
             why = f"{given.points} points for {student}, {question}: {expected}"
+        elif several and (student, several[0]) in overrides:
+            why = f"{question} and {several[0]} of {student} are one question: keep one row"
         if why:
             wrong.append(f"line {given.line}: {why}")
     if wrong:
-        raise ValueError("points given by hand make no sense:\n  " + "\n  ".join(wrong))
+        head = "points given by hand make no sense (correct these rows, or remove them):"
+        raise ValueError("\n  ".join([head, *wrong]))
 
 
 def _id_of(name: str, results: list["Result"]) -> str:
@@ -112,19 +143,88 @@ def apply_overrides(grade: Grade, student: str, overrides: Overrides) -> Grade:
     """Put a person's points in place of the grader's, and say so."""
     verdicts = []
     for v in grade.verdicts:
-        keys = ((student, f"{grade.exercise} {v.question}"), (student, v.question))
-        found = next((overrides[k] for k in keys if k in overrides), None)
+        _, found = _given_to(v, grade, student, overrides)
         if found is not None:
             points, reason, _ = found
             before = "none" if v.pending else v.points
             note = f"{BY_HAND} ({before} by the grader)" + (reason and f": {reason}")
             notes = [n for n in v.notes if not n.startswith(BY_HAND)]
-            # What a person judged is pending no longer.
-            judged: VerdictName = "pass" if points >= v.out_of else "partial" if points else "fail"
-            verdict = judged if v.pending else v.verdict
-            v = replace(v, verdict=verdict, points=points, notes=[*notes, note])
+            verdict: VerdictName = "pass" if points >= v.out_of else "partial" if points else "fail"
+            hint = "" if verdict == "pass" else v.hint
+            v = replace(v, verdict=verdict, points=points, hint=hint, notes=[*notes, note])
         verdicts.append(v)
     return Grade(**{**vars(grade), "verdicts": verdicts})
+
+
+def what_was_judged(
+    overrides: Overrides, results: list["Result"], before: object
+) -> dict[str, list[object]]:
+    """Say which answers points by hand are for, and flag those that are not what they were.
+
+    Parameters
+    ----------
+    overrides : dict
+        From :func:`read_overrides`.
+    results : list of Result
+        Those whose answer has changed since its points were given get a flag.
+    before : dict
+        What this gave when points were given; anything else knows of none.
+
+    Returns
+    -------
+    dict
+        By "student, question": the points, the reason, the exercise, and a fingerprint of the
+        answer that they were given to. It stays until the row of the table changes.
+
+    Raises
+    ------
+    ValueError
+        If points were given for an answer to another exercise.
+    """
+    earlier = before if isinstance(before, dict) else {}
+    found: dict[str, list[object]] = {}
+    for r in results:
+        if not (r.person and r.grade):
+            continue
+        for v in r.grade.verdicts:
+            key, given = _given_to(v, r.grade, r.person.id, overrides)
+            if given is None:
+                continue
+            name = f"{r.person.id}, {key}"
+            answer = r.grade.answers.get(v.question)
+            code = answer.code if answer else ""
+            digest = hashlib.sha256(code.encode(errors="replace")).hexdigest()[:16]
+            now = [given.points, given.reason, r.grade.exercise, digest]
+            was = earlier.get(name)
+            match was:
+                case [given.points, given.reason, exercise, earlier_digest]:
+                    if exercise != r.grade.exercise:
+                        raise ValueError(
+                            f"line {given.line}: these points were given for {exercise}: write "
+                            f"'{exercise} {v.question}', or '{r.grade.exercise} {v.question}'"
+                        )
+                    if earlier_digest != digest:
+                        again = "look again, and change its row (the reason, say)"
+                        r.grade.flags.append(f"{v.question}: {ANOTHER_ANSWER}: {again}")
+                        now = was
+            found[name] = now
+    return found
+
+
+def _given_to(
+    v: Verdict, grade: Grade, student: str, overrides: Overrides
+) -> tuple[str, Given | None]:
+    """Find the points that a person gave to an answer, and what the table calls its question."""
+    for name in (f"{grade.exercise} {v.question}", v.question):
+        if (student, name) in overrides:
+            return name, overrides[student, name]
+    return "", None
+
+
+def by_the_grader(notes: Sequence[str]) -> str:
+    """Take from an answer's notes what the grader gave where a person did; "" where none did."""
+    found = [re.search(r"\((\S+) by the grader\)", n) for n in notes if n.startswith(BY_HAND)]
+    return next((match[1] for match in found if match), "")
 
 
 def by_hand(v: Verdict) -> list[str]:

@@ -10,13 +10,19 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from seqattn.grading.bank import load
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, as_moodle
-from seqattn.grading.classroom.overrides import Overrides, apply_overrides, by_hand
+from seqattn.grading.classroom.overrides import (
+    Overrides,
+    apply_overrides,
+    by_hand,
+    by_the_grader,
+)
 from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
 from seqattn.grading.feedback import as_html, page
@@ -94,15 +100,16 @@ def write_all(
 
 def file_names(results: list[Result]) -> list[str]:
     """Name the files of each result: letters, digits, dots and dashes, no name twice."""
-    names, taken = [], Counter[str]()
+    names: list[str] = []
+    taken: set[str] = set()
     for result in results:
         exercise = result.grade.exercise if result.grade else ""
         who = result.person.id if result.person else f"unmatched-{result.label}"
         name = re.sub(r"[^\w.@-]+", "_", f"{who}-{exercise}" if exercise else who)
         name = _cut(name.strip("._")) or "student"
-        taken[name.casefold()] += 1
-        count = taken[name.casefold()]
-        names.append(name if count == 1 else f"{name}-{count}")
+        free = (name if n == 1 else f"{name}-{n}" for n in count(1))
+        names.append(next(name for name in free if name.casefold() not in taken))
+        taken.add(names[-1].casefold())
     return names
 
 
@@ -181,8 +188,8 @@ def as_summary(results: list[Result]) -> str:
     """Write a page on the class: how many passed each question, and what went wrong most often."""
     graded = [r.grade for r in results if r.grade and r.grade.verdicts and not r.problem]
     lines: list[tuple[str, list[list[object]]]] = []
-    count = Counter(_status(r) for r in results)
-    lines.append(("Files", [[status, number] for status, number in sorted(count.items())]))
+    files = Counter(_status(r) for r in results)
+    lines.append(("Files", [[status, number] for status, number in sorted(files.items())]))
     for exercise in sorted({g.exercise for g in graded}):
         mine = [g for g in graded if g.exercise == exercise]
         whole = [g.points for g in mine if not g.pending]
@@ -222,19 +229,38 @@ def _status(r: Result) -> str:
 
 
 def read_records(folder: Path) -> dict[str, dict]:
-    """Read the record of each student that an earlier grading left, and nothing else there."""
+    """Read the record of each student that an earlier grading left, and nothing else there.
+
+    Returns
+    -------
+    dict of str to dict
+        By student and exercise. Where nobody knows whose it is, by the name of the record.
+    """
     records = {}
     for path in sorted((folder / "students").glob("*.json")):
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        if isinstance(record, dict) and {"problem", "verdicts", "student"} <= record.keys():
-            records[path.stem] = record
+        if _is_record(record):
+            # Names of files may have changed places: ids that differ in a sign alone share them.
+            whose = f"{record['student']}-{record['exercise']}".strip("-")
+            known = record["student"] and whose not in records
+            records[whose if known else path.stem] = record
     return records
 
 
+def _is_record(record: object) -> bool:
+    match record:
+        case {"problem": str(), "student": str(), "exercise": str(), "verdicts": [*verdicts]}:
+            return all(isinstance(v, dict) and v.keys() >= VERDICT for v in verdicts)
+    return False
+
+
 # --- a grading beside an earlier one --------------------------------------------------------------
+
+
+VERDICT = {"question", "points", "verdict"}
 
 
 @dataclass(frozen=True)
@@ -266,8 +292,16 @@ def list_changes(old: dict[str, dict], new: dict[str, dict]) -> list[Change]:
     for name in sorted(old.keys() | new.keys()):
         was, is_ = _points_of(old.get(name)), _points_of(new.get(name))
         student = (new.get(name) or old[name]).get("student", name)
+        most = [
+            {v["question"]: v.get("out_of") for v in (record or {}).get("verdicts", ())}
+            for record in (old.get(name), new.get(name))
+        ]
         for question in sorted(was.keys() | is_.keys()):
             before, after = was.get(question, "none"), is_.get(question, "none")
+            if question in was and question in is_ and most[0] != most[1]:
+                before, after = (
+                    f"{said}, of {of.get(question)}" for said, of in zip((before, after), most)
+                )
             if before != after:
                 changes.append(Change(name, student, question, before, after))
     return changes
@@ -278,11 +312,14 @@ def _points_of(record: dict | None) -> dict[str, str]:
         return {}
     if record["problem"]:
         return {"file": record["problem"]}
-    # No points: they are pending.
-    return {
-        v["question"]: f"{'?' if v['points'] is None else v['points']} {v['verdict']}"
-        for v in record["verdicts"]
-    }
+    return {v["question"]: _told(v) for v in record["verdicts"]}
+
+
+def _told(v: dict) -> str:
+    """Say what became of an answer: also what it would have been without a person's points."""
+    said = f"{'?' if v['points'] is None else v['points']} {v['verdict']}"  # pending: no points
+    by_grader = by_the_grader(v.get("notes") or [])
+    return f"{said}, by hand ({by_grader} by the grader)" if by_grader else said
 
 
 def as_changes(changes: list[Change]) -> str:

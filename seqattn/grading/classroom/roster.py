@@ -4,8 +4,6 @@ A student is never guessed: a file whose name fits nobody on the roster, or more
 listed as unmatched. Whoever renames it, or its folder, to the student's id assigns it.
 """
 
-import csv
-import io
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable
@@ -15,19 +13,25 @@ from pathlib import Path
 
 import yaml
 
+from seqattn.grading.bank import exercises
+from seqattn.grading.classroom.tables import MOST, read_table
+
 __all__ = [
+    "NOT_ALL",
     "Handed",
     "Person",
     "alike",
+    "begins_with_id",
     "candidates",
     "closeness",
     "collect",
     "find_person",
     "is_late",
+    "kind_of",
+    "natural",
     "owner_of",
     "participant_of",
     "read_roster",
-    "read_table",
 ]
 
 NOTEBOOKS = (".ipynb", ".py", ".md", ".zip", ".ipynb.txt", ".ipynb.json")
@@ -35,12 +39,12 @@ ENDINGS = (*sorted(NOTEBOOKS, key=len)[::-1], ".nbconvert")
 # Moodle: "Ada Lovelace_12345_assignsubmission_file"; Canvas: "lovelaceada_12345_67890_name.ipynb".
 MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_(?P<number>\d+))_assignsubmission_")
 CANVAS = re.compile(r"^(?P<owner>(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<number>\d+))_\d+_")
-# What Jupyter, Python and operating systems leave behind.
-CLUTTER = {
-    *(".ipynb_checkpoints", "__pycache__", "__MACOSX", ".git", ".DS_Store", "Thumbs.db"),
-    ".lock",  # of a grading that was told to write here
-}
-MOST_ROSTER = 10 * 2**20
+# Begins what is flagged where another file may be the same student's.
+NOT_ALL = "perhaps not all"
+# What Python and operating systems leave behind; so is all that begins with a dot.
+CLUTTER = {"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"}
+# What an instructor puts beside the students' files, and students beside their notebooks.
+BESIDE = (".npz", ".csv", ".xlsx", ".xls", ".ods", ".json", ".txt", ".yml", ".yaml")
 # Columns of rosters, as people write them and as Moodle, Canvas and Gradescope export them.
 ID = ("id", "student id", "username", "id number", "sid", "sis user id", "sis login id")
 NAME, FIRST, LAST = ("name", "full name", "student"), ("first name",), ("last name", "surname")
@@ -48,7 +52,7 @@ EMAIL = ("email", "email address")
 # Moodle's grading worksheet numbers those who take part: "Participant 100". The folder of what
 # they hand in has the same number, and no two people of one Moodle have the same.
 IDENTIFIER = ("identifier",)
-PARTICIPANT = re.compile(r"\D*\s(\d+)")
+PARTICIPANT = re.compile(r"\D*(\d+)")
 # Canvas puts a line below the head that is nobody's.
 NOBODY = "pointspossible"
 # Letters that are no other letter with an accent, as platforms write them without.
@@ -119,12 +123,15 @@ class Handed:
         What it says about its author: names, addresses.
     number : str
         By which the platform tells people of one name apart; "" where there is none.
+    together : tuple of str
+        With whom it was handed in: each of them has it as well.
     """
 
     path: Path
     label: str
     called: tuple[str, ...] = field(default_factory=tuple)
     number: str = ""
+    together: tuple[str, ...] = ()
 
 
 def collect(folder: Path) -> list[Handed]:
@@ -133,31 +140,81 @@ def collect(folder: Path) -> list[Handed]:
     Where a folder holds notebooks, other files in it belong to them and are not listed. Whose a
     file is depends on where the platform put it, never on what it or one beside it says.
     """
+    folder = _inner(folder)
     found = []
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        clutter = any(part in CLUTTER or part.startswith("._") for part in parts)
-        if not clutter and (path.is_symlink() or not path.is_dir()):
+        if not any(map(_is_clutter, parts)) and (path.is_symlink() or not path.is_dir()):
             found.append(path)
     submitters = _gradescope_submitters(folder)
     listed = [p for p in found if p.parent != folder or p.name not in METADATA]
-    usual = [p for p in listed if p.name.lower().endswith(NOTEBOOKS)]
+    usual = [p for p in listed if _is_usual(p)]
     kept = [p for p in listed if p in usual or not _has_company(p, usual, folder)]
-    return [
-        Handed(path, str(label), _called(path, folder, submitters), _number(label.parts[0]))
-        for path in kept
-        for label in [path.relative_to(folder)]
-    ]
+    handed = []
+    for label in (path.relative_to(folder) for path in kept):
+        top = _top(label)
+        together = submitters.get(top) or [_called(label)]
+        for called in together:
+            others = tuple(names[0] for names in together if names != called)
+            one = Handed(folder / label, str(label), called, _number(top), others)
+            handed.append(one)
+    return handed
+
+
+def _inner(folder: Path) -> Path:
+    """Go into the only folder of a platform's archive, which holds those of the students."""
+    inside = [path for path in folder.iterdir() if not _is_clutter(path.name)]
+    if len(inside) != 1 or not inside[0].is_dir() or inside[0].is_symlink():
+        return folder
+    names = [path.name for path in inside[0].iterdir() if not _is_clutter(path.name)]
+    return inside[0] if _owner(inside[0].name) is None and any(map(_owner, names)) else folder
+
+
+def _is_clutter(name: str) -> bool:
+    hidden = name.startswith(".") and (name.startswith("._") or not _ends_as_notebook(name))
+    return hidden or name in CLUTTER or name.startswith("~$")
+
+
+def _ends_as_notebook(name: str) -> bool:
+    return name.lower().endswith(NOTEBOOKS)
+
+
+def _is_usual(path: Path) -> bool:
+    """Tell what may hold answers; browsers save notebooks under other names, too."""
+    if _ends_as_notebook(path.name):
+        return True
+    if path.suffix.lower() not in (".json", ".txt") or path.is_symlink() or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and _is_notebook(path)
+    except OSError:
+        return False
+
+
+def _is_notebook(path: Path) -> bool:
+    return path.stat().st_size <= MOST and b'"nbformat"' in path.read_bytes()
 
 
 def _has_company(path: Path, usual: list[Path], folder: Path) -> bool:
-    if path.parent != folder:
+    if len(path.relative_to(folder).parts) > 1 and not _is_shared(path.parent, folder):
         return any(p.parent == path.parent for p in usual)
     owner = _owner(path.name)
     # Side by side without names to tell whose is whose: only evidence is left out.
     if owner is None:
-        return path.suffix in (".npz", ".csv", ".json", ".txt", ".yml", ".yaml")
+        return path.suffix.lower() in BESIDE
     return any(_owner(p.name) == owner for p in usual)
+
+
+def _is_shared(place: Path, folder: Path) -> bool:
+    """Tell whether a folder is that of an exercise, with files of many students side by side."""
+    return all(part in exercises() for part in place.relative_to(folder).parts)
+
+
+def _top(label: Path) -> str:
+    """Take the part of a path that says whose it is: the first that is no exercise's folder."""
+    *folders, name = label.parts
+    return next((part for part in folders if part not in exercises()), name)
 
 
 def _owner(name: str) -> str | None:
@@ -171,14 +228,12 @@ def _number(top: str) -> str:
     return match["number"] if match else ""
 
 
-def _called(path: Path, folder: Path, submitters: dict[str, list[str]]) -> tuple[str, ...]:
-    top = path.relative_to(folder).parts[0]
-    if names := submitters.get(top):  # an entry that names nobody says as little as none
-        return tuple(names)
+def _called(label: Path) -> tuple[str, ...]:
+    top = _top(label)
     for pattern in (MOODLE, CANVAS):
         if match := pattern.match(top):
             return (match["name"],)
-    if path.parent != folder:
+    if top != label.name:
         return (top,)
     # A zip of a notebook, or what nbconvert left, has two endings.
     bare = top
@@ -192,14 +247,14 @@ def _called(path: Path, folder: Path, submitters: dict[str, list[str]]) -> tuple
 METADATA = ("submission_metadata.yml", "submission_metadata.json")
 
 
-def _gradescope_submitters(folder: Path) -> dict[str, list[str]]:
-    """Read who handed in which folder of an export: addresses, ids, names by folder."""
+def _gradescope_submitters(folder: Path) -> dict[str, list[tuple[str, ...]]]:
+    """Read who handed in which folder of an export: address, id and name of each, by folder."""
     for path in (folder / name for name in METADATA):
         if not path.is_file() or path.is_symlink():
             continue
         try:
-            if path.stat().st_size > MOST_ROSTER:
-                raise ValueError(f"it is larger than {MOST_ROSTER >> 20} MB")
+            if path.stat().st_size > MOST:
+                raise ValueError(f"it is larger than {MOST >> 20} MB")
             # YAML includes JSON. Gradescope writes Ruby's symbols, ":email", as keys.
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
             return {str(name): _names(entry) for name, entry in content.items()}
@@ -210,15 +265,14 @@ def _gradescope_submitters(folder: Path) -> dict[str, list[str]]:
     return {}
 
 
-def _names(entry: dict) -> list[str]:
+def _names(entry: dict) -> list[tuple[str, ...]]:
     """Take what an entry calls its submitters; of what is no text or number nothing is a name."""
-    names = []
-    for one in _submitters(entry):
-        for key in (":email", ":sid", ":name", "email", "sid", "name"):
-            value = one.get(key)
-            if value and isinstance(value, str | int):
-                names.append(str(value))
-    return names
+    keys = (":email", ":sid", ":name", "email", "sid", "name")
+    called = [
+        tuple(str(one[key]) for key in keys if one.get(key) and isinstance(one[key], str | int))
+        for one in _submitters(entry)
+    ]
+    return [names for names in called if names]  # an entry that names nobody says as little as none
 
 
 def _submitters(entry: dict) -> list[dict]:
@@ -256,6 +310,8 @@ def read_roster(path: Path) -> list[Person]:
         own = row.get(id_ or "", "") or address or called or number
         if not own or _plain(called) == NOBODY:
             continue
+        if "\n" in own + called + address:
+            raise ValueError(f"{path}, line {line}: is a quotation mark before it not closed?")
         person = Person(own, called, address, number)
         if own == called and own in people and not (number and people[own] == person):
             raise ValueError(f"{path}, line {line}: {own} stands twice without an id or address")
@@ -265,56 +321,6 @@ def read_roster(path: Path) -> list[Person]:
     if not people:
         raise ValueError(f"{path} has a head and nobody below it; expected a line for each student")
     return list(people.values())
-
-
-@dataclass(frozen=True)
-class Table:
-    """A CSV file: the names of its columns, and its rows with the lines on which they end."""
-
-    columns: list[str]
-    numbered: list[tuple[int, dict[str, str]]]
-
-
-def read_table(path: Path) -> Table:
-    """Read a CSV file, as spreadsheets save it.
-
-    Raises
-    ------
-    ValueError
-        If it is none; the message names the file, and the line where there is one.
-    """
-    if path.stat().st_size > MOST_ROSTER:
-        raise ValueError(f"{path} is larger than {MOST_ROSTER >> 20} MB: no table of a class")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is not UTF-8 text ({error.reason}): save it as CSV UTF-8"
-        ) from None
-    # Spreadsheets of many countries separate by semicolons, or by tabs.
-    head = text.partition("\n")[0]
-    separator = next((s for s in (",", ";", "\t") if s in head), ",")
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
-    try:
-        columns = [str(c) for c in reader.fieldnames or []]
-        rows = [
-            (reader.line_num, _cells(row, columns, f"{path}, line {reader.line_num}"))
-            for row in reader
-        ]
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from None
-    return Table(columns, rows)
-
-
-def _cells(row: dict, columns: list[str], where: str) -> dict[str, str]:
-    """Take the texts of a row; a comma that separates nothing would shift them."""
-    more = row.get(None) or []
-    if any(text.strip() for text in more):
-        raise ValueError(
-            f"{where}: {len(columns) + len(more)} fields, but the head names {len(columns)}: put a "
-            "text that has the separator in it into quotation marks"
-        )
-    return {column: (text or "").strip() for column, text in row.items() if column}
 
 
 # --- whose a file is -----------------------------------------------------------------------------
@@ -334,7 +340,7 @@ def find_person(
     if sure and len(fitting) == 1:
         return fitting[0], ""
     called = " or ".join(handed.called)
-    what = "folder" if len(Path(handed.label).parts) > 1 else "file"
+    what = kind_of(handed.label)
     if not fitting:
         mend = f"rename the {what} to the student's id"
         return None, f"nobody on the roster is called {called}: {mend}"
@@ -366,7 +372,11 @@ def _whose(handed: Handed, roster: list[Person]) -> tuple[list[Person], bool]:
     number = participant_of(handed.label)
     if numbered := [p for p in roster if number and p.participant == number]:
         # With a name that is another's, or nobody's, the number may be of another assignment.
-        agree = [p for p in numbered if p in fitting or _is_nameless(p, handed.called)]
+        agree = [
+            p
+            for p in numbered
+            if p in fitting or _is_nameless(p, handed.called) or _is_in_group(p, handed.called)
+        ]
         if agree:
             return agree, True
         return [*numbered, *(p for p in fitting if p not in numbered)], False
@@ -382,6 +392,12 @@ def _is_nameless(person: Person, called: Iterable[str]) -> bool:
     word = _bare(person.identifier.rpartition(" ")[0])
     blind = {word, _bare(person.identifier)}
     return not person.name or any(_bare(text) in blind for text in called)
+
+
+def _is_in_group(person: Person, called: Iterable[str]) -> bool:
+    """Tell whether somebody's name stands behind that of a group, as Moodle writes it."""
+    ends = [f"-{_exact(name)}" for name in person.ordered]
+    return any(_exact(text).endswith(end) for text in called for end in ends)
 
 
 def _named_by_id(called: Iterable[str], roster: list[Person]) -> list[Person]:
@@ -423,6 +439,12 @@ def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]
     return []
 
 
+def begins_with_id(handed: Handed, roster: list[Person]) -> list[Person]:
+    """List whose id stands before something that is nobody's name: it may be theirs after all."""
+    texts = [_exact(text) for text in handed.called]
+    return [p for p in roster if any(text.startswith(f"{_exact(p.id)}_") for text in texts)]
+
+
 def _begins_with_name(text: str, person: Person) -> bool:
     """Tell whether a text is a person's name, or has more behind it and a "_"."""
     parts = text.split("_")
@@ -453,19 +475,31 @@ def alike(handed: Handed, roster: list[Person]) -> list[Person]:
 
 def owner_of(label: str) -> str:
     """Take what all files of one hand-in share: a platform's name and number, or the folder."""
-    top = Path(label).parts[0]
+    top = _top(Path(label))
     return _owner(top) or top
+
+
+def kind_of(label: str) -> str:
+    """Say what is to be renamed for a file to be somebody else's: a folder, or the file itself."""
+    return "file" if _top(Path(label)) == Path(label).name else "folder"
+
+
+def natural(label: str) -> list[list[str | int]]:
+    """Give what sorts files as people count them: attempt 9 before 10, a before a (1)."""
+    *folders, name = Path(label).parts
+    names = [*folders, Path(name).stem, Path(name).suffix]
+    return [[int(s) if s.isdecimal() else s for s in re.split(r"(\d+)", part)] for part in names]
 
 
 def participant_of(label: str) -> str:
     """Take Moodle's number of whoever handed in a file, from where it lies; "" where it is none."""
-    match = MOODLE.match(Path(label).parts[0])
+    match = MOODLE.match(_top(Path(label)))
     return match["number"] if match else ""
 
 
 def is_late(label: str) -> bool:
     """Tell whether Canvas marks a file as late."""
-    match = CANVAS.match(Path(label).parts[0])
+    match = CANVAS.match(_top(Path(label)))
     return bool(match and match["late"])
 
 

@@ -13,13 +13,17 @@ from pathlib import Path
 from seqattn.grading.answers import Answer, answers_of, exercise_of, forget
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.roster import (
+    NOT_ALL,
     Handed,
     Person,
     alike,
+    begins_with_id,
     candidates,
     closeness,
     find_person,
     is_late,
+    kind_of,
+    natural,
     owner_of,
 )
 from seqattn.grading.classroom.similarity import fingerprint
@@ -118,7 +122,7 @@ def grade_all(
     store.mkdir(parents=True, exist_ok=True)
     grades: dict[str, Grade] = {}
     waiting = []
-    for handed in files:
+    for handed in {handed.label: handed for handed in files}.values():
         name = _cache_name(handed, seed, exercise)
         stored = _load(store / f"{name}.json")
         if stored is not None:
@@ -127,7 +131,7 @@ def grade_all(
             grades[handed.label] = replace(stored, answers=answers)
         else:
             waiting.append((handed, name))
-    done, total = len(grades), len(files)
+    done, total = len(grades), len(grades) + len(waiting)
     if waiting:
         with _judges(seed, min(jobs, len(waiting)), allow_weak) as idle:
 
@@ -201,7 +205,8 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
     Whoever is on the roster and handed in nothing gets a result without a grade. Without a roster
     the platform's numbers tell people of one name apart.
     """
-    results, maybe = [], {}
+    results: list[Result] = []
+    maybe: dict[str, str] = {}
     people: dict[str, Person] = {}
     of: dict[str, list[Handed]] = {}
     namesakes = _namesakes(files, grades)
@@ -210,7 +215,8 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
         if person is None:
             stray = Result(None, grades[handed.label], handed.label, f"unmatched: {problem}")
             results.append(stray)
-            maybe.update({p.id: handed.label for p in candidates(handed, roster)})
+            fitting = [*candidates(handed, roster), *begins_with_id(handed, roster)]
+            maybe.update({p.id: handed.label for p in fitting})
             continue
         people[person.id] = person
         of.setdefault(person.id, []).append(handed)
@@ -226,7 +232,7 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
             continue
         found = _results_of(people[id_], own, grades)
         if id_ in maybe and found[0].grade:
-            found[0].grade.flags.append(f"perhaps not all: {maybe[id_]} may be this student's")
+            found[0].grade.flags.append(f"{NOT_ALL}: {maybe[id_]} may be this student's")
         results += found
     for person in roster:
         if not of.get(person.id):
@@ -246,9 +252,12 @@ def _without_others(
     it is stays; of names that say it alike under different numbers of the platform, nothing does.
     """
     owners: dict[str, dict[str, Handed]] = {}
-    for handed in files:
-        if exercise := grades[handed.label].exercise:
-            owners.setdefault(exercise, {}).setdefault(owner_of(handed.label), handed)
+    unread = [h for h in files if _is_lost(grades[h.label], h.path)]
+    for exercise in {grades[h.label].exercise for h in files if grades[h.label].exercise} or {""}:
+        for handed in files:
+            # What cannot be read may be of any exercise.
+            if grades[handed.label].exercise == exercise or handed in unread:
+                owners.setdefault(exercise, {}).setdefault(owner_of(handed.label), handed)
     doubtful: set[str] = set()
     for several in owners.values():
         numbers = {handed.number for handed in several.values()} - {""}
@@ -267,17 +276,25 @@ def _without_others(
 def _either(person: Person, files: list[Handed]) -> str:
     """Say between whose files nobody decides, and what would."""
     owners = ", ".join(sorted({owner_of(h.label) for h in files}))
-    what = "folder" if any(len(Path(h.label).parts) > 1 for h in files) else "file"
+    what = max(kind_of(h.label) for h in files)
     return f"{person.id} may be either of {owners}: rename the {what} to the id"
 
 
 def _namesakes(files: list[Handed], grades: dict[str, Grade]) -> set[str]:
-    """Find names of several people: who hands in one exercise under two numbers is two."""
-    numbers: dict[tuple[str, str], set[str]] = {}
+    """Find names of several people: who hands in one exercise under two numbers is two.
+
+    What cannot be read may be of any exercise.
+    """
+    numbers: dict[str, dict[str, set[str]]] = {}
     for handed in files:
-        key = handed.called[0], grades[handed.label].exercise
-        numbers.setdefault(key, set()).add(handed.number)
-    return {name for (name, _), several in numbers.items() if len(several - {""}) > 1}
+        of = numbers.setdefault(handed.called[0], {})
+        of.setdefault(grades[handed.label].exercise, set()).add(handed.number)
+    found = set()
+    for name, of in numbers.items():
+        unread = of.pop("", set())
+        if any(len((several | unread) - {""}) > 1 for several in [*of.values(), unread]):
+            found.add(name)
+    return found
 
 
 def _results_of(person: Person, files: list[Handed], grades: dict[str, Grade]) -> list[Result]:
@@ -296,11 +313,16 @@ def _results_of(person: Person, files: list[Handed], grades: dict[str, Grade]) -
     beside = [f"not graded: {h.label}: {grades[h.label].problem}" for h in other] if groups else []
     results = []
     for several in groups or [other]:
-        newest = max(several, key=lambda h: (_changed(h.path), h.label))
+        newest = max(several, key=lambda h: (_changed(h.path), natural(h.label)))
         grade = grades[newest.label]
+        if newest.together:  # each has the grade, with what else there is to say of each
+            said = f"handed in together with {', '.join(newest.together)}"
+            grade = replace(grade, notes=[*grade.notes, said], flags=[*grade.flags])
         grade.notes.extend([*_about(newest, several), *beside])
         beside = []
-        prints = fingerprints(grade.answers, grade.exercise) if grade.exercise else {}
+        copied = newest.together and newest.called[0] > min(newest.together)
+        known = grade.exercise and not copied
+        prints = fingerprints(grade.answers, grade.exercise) if known else {}
         results.append(Result(person, grade, newest.label, prints=prints))
     return results
 
@@ -311,8 +333,10 @@ def _is_lost(grade: Grade, path: Path) -> bool:
         return True
     if grade.problem.startswith("unmatched: this is "):  # a chapter, as `no_exercise` says
         return True
-    helper = path.suffix.lower() in (".py", ".md") and not path.name.startswith(tuple(exercises()))
-    return grade.problem.startswith("unreadable") and not helper
+    # A picture, a module, settings: no answers, unless they have the exercise's name.
+    notebook = path.suffix.lower() in (".ipynb", ".zip", ".txt", ".json")
+    maybe = notebook or path.name.startswith(tuple(exercises()))
+    return grade.problem.startswith("unreadable") and maybe
 
 
 def _about(newest: Handed, several: list[Handed]) -> list[str]:
@@ -385,5 +409,5 @@ def _releases() -> str:
 def _load(path: Path) -> Grade | None:
     try:
         return Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

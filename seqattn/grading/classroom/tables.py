@@ -1,0 +1,82 @@
+"""Tables that people write: CSV files, as spreadsheets of many countries save them."""
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["MOST", "Table", "read_table"]
+
+MOST = 10 * 2**20  # bytes: more is no table of a class
+# Lines before the head: empty ones, and one with which spreadsheets name the separator.
+BEFORE = re.compile(r"(?:[ \t]*\r?\n|sep=(?P<sep>.)\r?\n)*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file: the names of its columns, and its rows with the lines on which they end."""
+
+    columns: list[str]
+    numbered: list[tuple[int, dict[str, str]]]
+
+
+def read_table(path: Path) -> Table:
+    """Read a CSV file, as spreadsheets save it.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message names the file, and the line where there is one.
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; expected a CSV file")
+    if path.stat().st_size > MOST:
+        raise ValueError(f"{path} is larger than {MOST >> 20} MB: no table of a class")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8 text ({error.reason}): save it as CSV UTF-8"
+        ) from None
+    before = BEFORE.match(text)
+    skipped, named = (before[0].count("\n"), before["sep"]) if before else (0, None)
+    text = text[before.end() :] if before else text
+    head = text.partition("\n")[0]
+    # Spreadsheets of many countries separate by semicolons, or by tabs.
+    separator = named or max("\t;,", key=head.count)
+    # Strict: behind a quotation mark that is not closed, all further lines would be one text.
+    stream = io.StringIO(text, newline="")
+    reader = csv.DictReader(stream, delimiter=separator, strict=True)
+    try:
+        columns = [str(c) for c in reader.fieldnames or []]
+        _must_differ(columns, path)
+        rows = []
+        for row in reader:
+            line = skipped + reader.line_num
+            rows.append((line, _cells(row, columns, f"{path}, line {line}")))
+    except csv.Error as error:
+        line = skipped + reader.line_num + 1
+        said = f"{error}: is a quotation mark in it not closed?"
+        raise ValueError(f"{path}, line {line}: {said}") from None
+    return Table(columns, rows)
+
+
+def _must_differ(columns: list[str], path: Path) -> None:
+    names = [c.strip().casefold() for c in columns if c.strip()]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{path} has two columns called {twice[0]}")
+
+
+def _cells(row: dict, columns: list[str], where: str) -> dict[str, str]:
+    """Take the texts of a row; a comma that separates nothing would shift them."""
+    more = row.get(None) or []
+    if any(text.strip() for text in more):
+        raise ValueError(
+            f"{where}: {len(columns) + len(more)} fields, but the head names {len(columns)}: put a "
+            "text that has the separator in it into quotation marks"
+        )
+    lone = next(iter(row.values())) or ""
+    if len(columns) > 1 and [*row.values()][1] is None and re.search(r"[\t;,]", lone):
+        raise ValueError(f"{where}: {lone!r} is not separated as the head is")
+    return {column: (text or "").strip() for column, text in row.items() if column}
