@@ -71,6 +71,8 @@ def draw_concat(rng, kind):
 
 def draw_luong(rng, kind):
     query, keys, W = draw_general(rng, kind)
+    # Where one word has nearly all the weight, gradients have few digits.
+    W = (W / np.sqrt(W.size)).astype(np.float32)
     mask = np.ones(keys.shape[:2], bool)
     if kind == "words that score far below 0":
         # Scores far below any number that might stand for minus infinity; sums without rounding.
@@ -144,6 +146,12 @@ HEARD = {  # B, T, S, d
 }
 
 
+def close_call(queries, keys, mask):
+    """Tell whether two words of a sentence score alike, so that rounding decides between them."""
+    scores = np.sort(np.where(mask[:, None], queries @ keys.mT, np.nan), -1)
+    return bool((np.diff(scores, axis=-1) < 0.01).any())
+
+
 def draw_heard(rng, kind):
     B, T, S, d = HEARD[kind]
     while True:
@@ -169,9 +177,7 @@ def draw_heard(rng, kind):
             queries[0], keys[0] = np.round(8 * queries[0]) / 8, np.round(8 * keys[0]) / 8
             asked = keys[0, :3] @ queries[0, 0]
             keys[0, 3:] = keys[0, [asked.argmax(), asked.argmin()]]
-        scores = np.sort(np.where(mask[:, None], queries @ keys.mT, np.nan), -1)
-        # No ties, and no close calls.
-        if not (np.diff(scores, axis=-1) < 0.01).any():
+        if not close_call(queries, keys, mask):
             return queries, keys, mask
 
 
@@ -391,7 +397,8 @@ parameters, 1 point: ordinary; padded
 context and weights, 1 point: ordinary; all sizes equal; one word; one sentence; padded; pads that score far above the words; words that score far below 0; padded in front
     With W set to known numbers, forward does not compute the attention of these numbers.
 gradients, 1 point: ordinary; padded; pads that score far above the words; padded in front
-    The gradient that reaches W is not the right one.
+    A gradient is not the right one: it must reach W, the query, and the keys by both their ways,
+    through the scores and through the sum.
 RIGHT
 class LuongAttention(nn.Module):
     def __init__(self, d_query, d_key):
@@ -436,6 +443,12 @@ mask ignored, keeps 1 | .masked_fill(~mask, -torch.inf) ->
     forward ignores the mask: what stands in the padding reaches the context.
 detached, keeps 2 | keys, self.W -> keys, self.W.data
     No gradient reaches W: .data and detach cut it off, and it never learns.
+keys detached in the sum, keeps 2 | a, keys), a -> a, keys.detach()), a
+    The keys are detached in the weighted sum: an encoder behind them would learn from the scores alone.
+keys detached in the score, keeps 2 | keys, self.W) -> keys.detach(), self.W)
+    The keys are detached in the score: an encoder behind them would learn from the weighted sum alone.
+query detached, keeps 2 | general_score(query -> general_score(query.detach()
+    The query is detached: a decoder behind it would not learn which words to look at.
 order of the results, keeps 1 | R -> R[::-1]
     You return weights, then context; the order is context, weights.
 masked after the softmax, keeps 1
@@ -495,7 +508,12 @@ another answer the second time, keeps 2
     and W alone.
 """,
     draw=draw_luong,
-    **module(luong, outputs=("context", "weights"), parameters=("W",)),
+    **module(
+        luong,
+        outputs=("context", "weights"),
+        parameters=("W",),
+        inputs=("query", "keys"),
+    ),
     uses=("q2",),
     forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
 )
@@ -746,6 +764,7 @@ stacked | R -> torch.stack(R)
 """,
     draw=draw_heard,
     oracle=heard,
+    undecided=close_call,
 )
 
 EXERCISE = Exercise("04_scores", "Luong's scores", (Q1, Q2, Q3, Q4, Q5, Q6))

@@ -155,6 +155,9 @@ class Question:
         would hear them: without a constant per row, and not where a weight is 0.
     dice : tuple of str
         Names of arguments that are random numbers: of them no gradients are asked for.
+    undecided : callable, optional
+        ``undecided(*inputs)`` tells whether rounding decides what is right there. Variations are
+        drawn again until it does not.
     evidence : str
         For open experiments: the name of the ``.npz`` file that the learner saves beside the
         notebook. Its arrays, a dict, are the only input of the question: ``draw`` makes a file's
@@ -185,6 +188,7 @@ class Question:
     pads: tuple[float, ...] = (500.0, -500.0)
     shares: tuple[str, ...] = ()
     dice: tuple[str, ...] = ()
+    undecided: Callable[..., bool] | None = None
     evidence: str = ""
     shown: Callable[..., dict[str, Any]] | None = None
     explain: Callable[[Iterable[tuple[tuple, Any]]], str] | None = None

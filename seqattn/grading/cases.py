@@ -44,6 +44,7 @@ OTHERS = "other sentences behind the first"
 FIRST = "another first sentence"
 # Whether an answer computes in the precision of its inputs.
 DOUBLE = "double precision"
+MOST_TRIES = 50  # until a variation asks for something that rounding does not decide
 # Of numbers, in a case that is shown; and how many digits a single one has.
 MOST_SHOWN = 90
 DIGITS = 4
@@ -125,6 +126,8 @@ def shown_cases(q: Question) -> list[Case]:
         for kind in () if stage.gradients else stage.kinds:
             rng = _generator(f"shown {q.id} {kind}")
             inputs = tuple(_rounded(x) for x in q.draw(rng, kind))
+            if q.undecided and q.undecided(*inputs):
+                continue
             cases.append((stage, inputs, kind))
             hostile = hostile_pads(inputs, np.nan) if kind == "padded" and not q.probe else None
             if hostile and any(np.isnan(q.pads)):
@@ -196,10 +199,9 @@ def _varied_cases(q: Question, cases: list[Case], rng: np.random.Generator) -> l
     plain = [n for n, one in enumerate(cases) if one.upstream is None]
     base = next((n for n in plain if cases[n].kind == "padded"), plain[0])
     last = next((s for s in q.stages if s.gradients), formula)
-    others = [q.draw(rng, cases[base].kind) for _ in range(8)]
     found = [
         _case(q, cases[base].stage, varied, kind, base=base)
-        for kind, varied in variations(q, cases[base].inputs, others)
+        for kind, varied in _decided(q, cases[base], rng)
     ]
     padded = next(
         (s for s in reversed(q.stages) if "padded" in s.kinds and not s.gradients), formula
@@ -287,6 +289,21 @@ def variations(q: Question, inputs: tuple, others: Sequence[tuple]) -> list[Vari
             )
             found.append(Variation(kind, varied))
     return found
+
+
+def _decided(q: Question, case: Case, rng: np.random.Generator) -> list[Variation]:
+    """Vary a case, drawing again what rounding would decide."""
+    found: dict[str, Variation] = {}
+    wanted: dict[str, Variation] = {}
+    for _ in range(MOST_TRIES):
+        others = [q.draw(rng, case.kind) for _ in range(8)]
+        wanted = wanted or {one.kind: one for one in variations(q, case.inputs, others)}
+        for one in variations(q, case.inputs, others):
+            if not (q.undecided and q.undecided(*one.inputs)):
+                found.setdefault(one.kind, one)
+        if found.keys() >= wanted.keys():
+            break
+    return [found[kind] for kind in wanted if kind in found]
 
 
 def _is_mask(value: object) -> bool:

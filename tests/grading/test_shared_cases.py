@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from seqattn.grading.bank import load
+from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import DOUBLE, draw_cases
 from seqattn.grading.compare import _through_softmax, fault
 from seqattn.grading.jobs import Cases, by_answer
@@ -150,3 +150,14 @@ def test_what_depends_on_nothing_needs_no_gradient():
 def test_of_dice_no_gradient_is_asked():
     case = next(c for c in drawn("02_softmax", "q4") if c.upstream is not None)
     assert set(case.expected) == {"weights"}
+
+
+UNDECIDED = [(name, q) for name in exercises() for q in load(name).questions if q.undecided]
+
+
+@pytest.mark.parametrize(("name", "q"), UNDECIDED, ids=[f"{name}-{q.id}" for name, q in UNDECIDED])
+def test_rounding_decides_no_variation(name, q):
+    for seed in range(10):
+        varied = [c for c in draw_cases(name, q, f"seed {seed}", 1) if c.base >= 0]
+        assert len(varied) >= len(q.arguments)
+        assert not any(q.undecided(*case.inputs) for case in varied)
