@@ -501,7 +501,7 @@ ResultTable(
 # ```{predict} can-it-look-elsewhere
 # ```
 
-# %% tags=["hide-input", "hide-output", "hide-until-can-it-look-elsewhere"] mystnb={"image": {"alt": "Two panels, gru and words. Across, the distance of a pushed model's weights from the first model's, 0 to 0.69 nats; up, the share of sentences with the largest weight on the reason. All models but one group answer rightly. gru: two of the least pushed lie at 1 up and below 0.25 across, all others at one half or near 0 up and beyond 0.5 across; two of three lines for another seed stand near 0.5. words: the least pushed lie at 1 up and near 0 across, the middle two strengths at one half or below and between 0.4 and 0.5 across; the most pushed, at chance, at 0 up and 0.69 across."}}
+# %% tags=["hide-input", "hide-output", "hide-until-can-it-look-elsewhere"] mystnb={"image": {"alt": "Two panels, gru above words. Across, the distance of a pushed model's weights from the first model's, 0 to 0.69 nats; up, the share of sentences with the largest weight on the reason. All models but one group answer rightly. gru: two of the least pushed lie at 1 up and below 0.25 across, all others at one half or near 0 up and beyond 0.5 across; two of three lines for another seed stand near 0.5. words: the least pushed lie at 1 up and near 0 across, the middle two strengths at one half or below and between 0.4 and 0.5 across; the most pushed, at chance, at 0 up and 0.69 across."}}
 pushes = list(runs["gru"][0]["pushed"])
 weak, middle, strong = pushes[0], pushes[1], pushes[-1]
 pushed = {(e, by): [r["pushed"][by] for r in runs[e]] for e in runs for by in pushes}
@@ -510,7 +510,7 @@ seeds = {e: [run["another seed"]["divergence"] for run in runs[e]] for e in runs
 looks = {
     by: (size, color) for by, size, color in zip(pushes, (190, 100, 45, 12), PALETTE)
 }
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(6.4, 6.4), sharex=True, layout="constrained")
 for ax, e in zip(axes, runs):
     for x in seeds[e]:
         ax.plot([x, x], [-0.13, -0.05], color=GREY, lw=2)
@@ -519,13 +519,13 @@ for ax, e in zip(axes, runs):
             mark = "o" if model["accuracy"] > 0.9 else "x"
             place = model["divergence"], model["finds the reason"]["attention"]
             ax.scatter(*place, size if mark == "o" else 60, color=color, marker=mark)
-    ax.set(title=e, xlabel="nats from the first model", xlim=(-0.04, 0.74))
-axes[0].set(ylabel="largest weight on the reason", ylim=(-0.13, 1.1))
+    ax.set(title=e, xlim=(-0.04, 0.74), ylim=(-0.13, 1.1), ylabel="on the reason")
 for by, (size, color) in looks.items():
-    ax.scatter([], [], size, color=color, label=f"pushed by {by}")
-ax.scatter([], [], 60, color=GREY, marker="x", label="answers at chance")
-ax.plot([], [], color=GREY, lw=2, label="another seed")
-figure.legend(loc="outside right center")
+    axes[0].scatter([], [], size, color=color, label=f"pushed by {by}")
+axes[0].scatter([], [], 60, color=GREY, marker="x", label="answers at chance")
+axes[0].plot([], [], color=GREY, lw=2, label="another seed")
+axes[0].legend(loc="center left", fontsize="small")
+axes[1].set(xlabel="nats from the first model")
 plt.show()
 
 # %% tags=["hide-input", "hide-output"]
@@ -565,8 +565,9 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - A dot is a model that answers nearly every sentence rightly, a cross one at chance; dots on one spot are rings.
-#   The folded table adds the numbers, models trained uniform, and occlusion.
+# - Up is the share of sentences whose largest weight lies on the reason. A dot is a model that answers nearly every
+#   sentence rightly, a cross one at chance; dots on one spot are rings. The folded table adds the numbers, models
+#   trained uniform, and occlusion.
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
 #   at most 0.69. In two of three comparisons the map is another one: where weights lie is a fact about one training,
 #   not the task. Over words
