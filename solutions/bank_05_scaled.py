@@ -123,7 +123,13 @@ def matrix(rng, d_q, d_k, scale=1.0):
 
 def draw_factors(rng, kind):
     d_q, d_k, k = MATRICES[kind]
-    W = matrix(rng, d_q, d_k, scale=30.0 if kind == "long" else 1.0)
+    W = matrix(rng, d_q, d_k)
+    while kind == "long":
+        W = matrix(rng, d_q, d_k, scale=30.0)
+        # Of a number near 0 among large ones rounding leaves no digits.
+        size = np.abs(product_of(W.astype(np.float64), k))
+        if size.min() > 0.02 * size.max():
+            break
     if kind == "of lower rank":
         W = product_of(W.astype(np.float64), 2).astype(np.float32)
     return W, k
