@@ -151,7 +151,7 @@ class Grade:
     @property
     def points(self) -> float:
         """Sum of the points, without those that are pending."""
-        return sum(v.points for v in self.verdicts)
+        return neat(sum(v.points for v in self.verdicts))
 
     @property
     def pending(self) -> int:
@@ -328,6 +328,11 @@ def as_csv(grades: Sequence[Grade], names: Sequence[str] | None = None) -> str:
             row = [grade.exercise, v.question, v.verdict, points, v.out_of, v.mistake, v.hint]
             table.writerow([name, *map(harmless, row)])
     return stream.getvalue()
+
+
+def neat(points: float) -> float:
+    """Write whole points without a decimal point."""
+    return int(points) if points == int(points) else points
 
 
 # What nobody sees at the beginning of a cell, and a spreadsheet may skip.

@@ -427,7 +427,7 @@ def test_points_by_hand_are_for_what_they_were_given_and_a_changed_page_stays(we
     for name in ("grades.csv", "summary.html"):
         (out / name).unlink()
     (out / "overrides.csv").write_text("student,question,points\nal,q1,1\n")
-    assert "holds the reports on" in seqattn("grade-class", two, "-o", out).stderr
+    assert "was begun for" in seqattn("grade-class", two, "-o", out).stderr
 
 
 def test_points_by_hand_say_so_when_the_answer_is_another(week, tmp_path):
@@ -455,13 +455,15 @@ def test_points_by_hand_say_so_when_the_answer_is_another(week, tmp_path):
     assert flagged() == ["bo"]
 
 
-@pytest.mark.parametrize("deeper", [".", ".."])
-def test_reports_are_not_written_over_what_was_handed_in(deeper, week, tmp_path):
+def test_reports_lie_above_what_was_handed_in_or_beside_it_but_not_on_it(week, tmp_path):
     one = week("one", al="02_softmax 1")
-    done = seqattn("grade-class", one, "-o", one / deeper)
+    done = seqattn("grade-class", one, "-o", one)
     assert done.returncode == 2
-    assert f"holds {one} itself: name another folder for the reports" in done.stderr
+    assert "is what was handed in: name another folder for the reports" in done.stderr
     assert not list(tmp_path.rglob(".lock"))
+    for _ in range(2):
+        assert seqattn("grade-class", one, "-o", tmp_path).returncode == 0
+    assert [r["points"] for r in rows(tmp_path / "grades.csv")] == ["1"]
 
 
 def test_an_id_that_changes_its_case_leaves_no_old_record(week, tmp_path):
@@ -522,7 +524,7 @@ def test_points_of_last_week_are_not_given_for_another_exercise(week, tmp_path):
     (one / "al" / "0.ipynb").write_text("03_additive 1")
     done = seqattn("grade-class", one, "-o", out)
     assert done.returncode == 2
-    assert "line 2: these points were given for 02_softmax: write '02_softmax q1'" in done.stderr
+    assert "line 2: these points were given for 02_softmax: remove the row" in done.stderr
     assert (files_in(out), (out / "grades.csv").read_bytes()) == before
 
 
@@ -541,9 +543,11 @@ def test_points_by_hand_for_a_file_that_became_unreadable_stop_nobody(week, tmp_
     seqattn("grade-class", one, "-o", out)
     (out / "overrides.csv").write_text("student,question,points\nal,q1,2\nbo,q1,2\n")
     (one / "al" / "0.ipynb").write_text("{")
-    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 0
     al, bo = rows(out / "grades.csv")
-    assert "points by hand for q1 were not given" in al["notes"]
+    assert "look at:" in done.stderr
+    assert "overrides.csv, line 2: al has no graded question 'q1'" in done.stderr
     assert (al["points"], bo["points"]) == ("", "2")
 
 
@@ -660,7 +664,7 @@ def test_points_by_hand_make_the_verdict_and_say_what_to_do_with_a_stranger(week
         for who in ("al", "bo")
     ]
     assert [one["status"] for [one] in tests] == ["passed", "failed"]
-    (one / "al" / "0.ipynb").unlink()
+    (out / "overrides.csv").write_text("student,question,points\ncy,q1,2\n")
     done = seqattn("grade-class", one, "-o", out)
     assert "make no sense (correct these rows, or remove them): line 2: nobody" in done.stderr
 
@@ -696,3 +700,126 @@ def test_an_id_before_no_name_makes_nobody_absent(week, tmp_path):
 )
 def test_no_formula_begins_behind_a_semicolon(text, safe):
     assert harmless(text) == safe
+
+
+def test_what_points_by_hand_were_given_to_is_not_forgotten(week, tmp_path):
+    one, out, new = week("one", al="02_softmax 0"), tmp_path / "out", tmp_path / "new"
+    answer = one / "al" / "0.ipynb"
+    table = out / "overrides.csv"
+
+    def flagged(folder):
+        [row] = rows(folder / "grades.csv")
+        return "another answer" in row["notes"]
+
+    seqattn("grade-class", one, "-o", out)
+    seqattn("regrade", "--diff", out, "-o", new)  # there were no points yet
+    table.write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    answer.write_text("{")  # for a while it cannot be read
+    seqattn("grade-class", one, "-o", out)
+    answer.write_text("02_softmax 1")
+    seqattn("grade-class", one, "-o", out)
+    assert flagged(out)
+    assert seqattn("regrade", "--diff", out, "-o", new).returncode == 0
+    assert flagged(new)
+    for name in ("students", "feedback", "gradescope"):  # or the reports were thrown away
+        shutil.rmtree(out / name)
+    for name in ("grades.csv", "summary.html"):
+        (out / name).unlink()
+    seqattn("grade-class", one, "-o", out)
+    assert flagged(out)
+
+
+def test_reports_that_moved_with_the_submissions_are_no_student(week, tmp_path):
+    one = week("one", al="02_softmax 1")
+    seqattn("grade-class", one, "-o", one / "report")
+    done = seqattn("grade-class", one.rename(tmp_path / "moved"), "-o", tmp_path / "out")
+    assert [r["student"] for r in rows(tmp_path / "out" / "grades.csv")] == ["al"]
+    assert "left out, as reports of gradings" in done.stderr
+
+
+def test_points_may_be_written_down_before_there_are_reports(week, tmp_path):
+    one = week("one", al="02_softmax 1")
+    (one / "report").mkdir()
+    (one / "report" / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    assert seqattn("grade-class", one, "-o", one / "report").returncode == 0
+
+
+def test_a_run_that_is_too_deep_is_none(week, tmp_path):
+    one = week("one", al="02_softmax 1", bo="02_softmax 1")
+    (one / "bo" / ".graded").mkdir()
+    (one / "bo" / "run.json").write_text("[" * 100_000)
+    assert seqattn("grade-class", one, "-o", tmp_path / "out").returncode == 0
+    assert [r["points"] for r in rows(tmp_path / "out" / "grades.csv")] == ["1", "1"]
+
+
+def test_two_files_that_became_readable_are_two_changes(week, tmp_path):
+    one, out, new = week("one", al="{;{"), tmp_path / "out", tmp_path / "new"
+    seqattn("grade-class", one, "-o", out)
+    (one / "al" / "0.ipynb").write_text("02_softmax 1")
+    (one / "al" / "1.ipynb").write_text("03_additive 1")
+    done = seqattn("regrade", "--diff", out, "-o", new)
+    assert len(done.stdout.splitlines()) == 5
+
+
+def test_settings_beside_a_notebook_make_no_row(week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    (one / "al" / "data").mkdir()
+    for name in ("requirements.txt", "config.json"):
+        (one / "al" / "data" / name).write_text("{}")
+    seqattn("grade-class", one, "-o", out)
+    assert [r["Grade"] for r in rows(out / "moodle.csv")] == ["1"]
+    assert len(rows(out / "grades.csv")) == 1
+
+
+def test_points_by_hand_whose_student_has_nothing_now_stop_nobody(week, tmp_path):
+    one, out = week("one", al="02_softmax 0", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    (one / "al").rename(tmp_path / "al")
+    done = seqattn("grade-class", one, "-o", out)
+    assert (done.returncode, len(rows(out / "grades.csv"))) == (0, 1)
+    assert "line 2: nobody here is called 'al'" in done.stderr
+    (tmp_path / "al").rename(one / "al")
+    (one / "al" / "0.ipynb").write_text("02_softmax 1")
+    seqattn("grade-class", one, "-o", out)
+    assert "another answer" in rows(out / "grades.csv")[0]["notes"]
+
+
+def test_to_name_the_exercise_is_no_look_at_another_answer(week, tmp_path):
+    one, out = week("one", al="02_softmax 0;03_additive 0"), tmp_path / "out"
+    (one / "al" / "1.ipynb").rename(tmp_path / "1.ipynb")
+    seqattn("grade-class", one, "-o", out)
+    table = out / "overrides.csv"
+    table.write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    (tmp_path / "1.ipynb").rename(one / "al" / "1.ipynb")
+    assert "has q1 in 2 exercises" in seqattn("grade-class", one, "-o", out).stderr
+    table.write_text("student,question,points\nal,02_softmax q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    assert [r["points"] for r in rows(out / "grades.csv")] == ["2", "0"]
+    (one / "al" / "0.ipynb").write_text("02_softmax 1")
+    seqattn("grade-class", one, "-o", out)
+    assert "another answer" in rows(out / "grades.csv")[0]["notes"]
+
+
+def test_a_broken_list_of_what_was_judged_is_none(week, tmp_path):
+    one, out = week("one", al="02_softmax 0"), tmp_path / "out"
+    out.mkdir()
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,0.5\n")
+    for kept in (7, {"al": 1}, [7], [["al", "02_softmax", "q1", 0.5, "", 7]]):
+        seqattn("grade-class", one, "-o", out)
+        told = json.loads((out / "run.json").read_text())
+        assert len(told["by_hand"]) == 1
+        (out / "run.json").write_text(json.dumps(told | {"by_hand": kept}))
+
+
+def test_a_question_that_a_person_passed_has_no_mistake(week, tmp_path):
+    one, out = week("one", al="02_softmax 0"), tmp_path / "out"
+    out.mkdir()
+    (out / "overrides.csv").write_text("student,question,points,reason\nal,q1,2,oral\n")
+    seqattn("grade-class", one, "-o", out)
+    page = (out / "feedback" / "al-02_softmax.html").read_text(encoding="utf-8")
+    assert "oral" in page
+    assert ">oh" not in page

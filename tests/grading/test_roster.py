@@ -252,7 +252,7 @@ def test_a_notebook_that_a_browser_saved_under_another_name_is_one(tmp_path):
     notebook = '{"cells": [], "nbformat": 4}'
     found = labelled(tmp_path, "bo.json", "cy.txt", "di/03.json", text=notebook)
     assert found.keys() == {"bo.json", "cy.txt", "di/03.json"}
-    found = labelled(tmp_path, "notes.txt", "di/README.md", "roster.CSV", "marks.xlsx")
+    found = labelled(tmp_path, "notes.txt", "di/README.md", "roster.CSV")
     assert found.keys() == {"bo.json", "cy.txt", "di/03.json", "di/README.md"}
 
 
@@ -281,3 +281,44 @@ def test_moodles_group_before_a_name_is_no_other_name(tmp_path):
     assert found(people, "Group A-Al Ab_11_assignsubmission_file/n.ipynb") == "Al Ab"
     assert found(people, "Bo_12_assignsubmission_file/n.ipynb") == "Bo"
     assert "not by its name" in found(people, "Group A-Cy_11_assignsubmission_file/n.ipynb")
+
+
+def test_beside_a_platforms_folder_may_lie_its_archive_a_roster_and_reports(tmp_path):
+    names = [f"Course/{who}_7_assignsubmission_file/a.ipynb" for who in ("Al", "Bo")]
+    names += ["Course.zip", "roster.csv", "report/run.json"]
+    (tmp_path / "1" / "in" / "new").mkdir(parents=True)
+    assert {h.called for h in labelled(tmp_path / "1", *names).values()} == {("Al",), ("Bo",)}
+    names = ["export/submission_1/a.ipynb", "export/submission_metadata.yml"]
+    text = "submission_1: {users: [{name: Al}, {name: Bo}]}"
+    assert labelled(tmp_path / "2", *names, text=text).keys() == {"submission_1/a.ipynb"}
+    assert [h.called for h in collect(tmp_path / "2" / "in")] == [("Al",), ("Bo",)]
+
+
+def test_an_ending_that_is_a_name_is_no_group_where_the_whole_is_one(tmp_path):
+    sheet = "Identifier,Full name\nParticipant 11,Marie Roux\nParticipant 12,Anne-Marie Roux\n"
+    people = roster(tmp_path, sheet)
+    assert "not by its name" in found(
+        people, "Anne-Marie Roux_11_assignsubmission_file/n.ipynb"
+    ) or ("may be any of" in found(people, "Anne-Marie Roux_11_assignsubmission_file/n.ipynb"))
+
+
+def test_files_of_two_exercises_are_no_company(tmp_path):
+    names = ["02_softmax/libo_5_6_nb.ipynb", "03_additive/libo_5_7_answers.pdf"]
+    assert labelled(tmp_path, *names).keys() == set(names)
+
+
+def test_a_notebook_that_is_cut_off_is_not_passed_over(tmp_path):
+    text = '{"cells": [' + '{"cell_type": "code"}' * 9
+    assert labelled(tmp_path, "510.json", text=text).keys() == {"510.json"}
+
+
+def test_one_file_that_looks_like_canvas_makes_no_platform(tmp_path):
+    found = labelled(tmp_path, "510/week_3_2_final.ipynb")
+    assert [h.called for h in found.values()] == [("510",)]
+
+
+def test_an_identifier_that_is_an_id_is_no_moodles_number(tmp_path):
+    people = roster(tmp_path, "identifier,email\ns100,ada@u\n")
+    assert "nobody on the roster is called Bob" in found(
+        people, "Bob_100_assignsubmission_file/n.ipynb"
+    )

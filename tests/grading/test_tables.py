@@ -32,6 +32,12 @@ def test_a_quotation_mark_that_is_not_closed_swallows_no_line(text, line, table)
         read_overrides(table(text))
 
 
+def test_nor_do_two_stray_marks(table):
+    text = 'student,question,points,reason\nal,q1,1,"good\nbo,q1,2,said so"\n'
+    with pytest.raises(ValueError, match="line 3: is a quotation mark before it not closed"):
+        read_overrides(table(text))
+
+
 def test_nor_does_one_that_closes_in_a_name_further_down(table):
     text = 'id,name\n1,"Al\n2,Bo"\n3,Cy\n'
     with pytest.raises(ValueError, match="line 3: is a quotation mark before it not closed"):
@@ -67,6 +73,24 @@ def test_what_spreadsheets_put_before_the_head_is_passed_over(before, table):
 def test_two_columns_of_one_name_are_refused(table):
     with pytest.raises(ValueError, match="two columns called id"):
         read_roster(table("id,name,ID\n1,Al,2\n"))
+
+
+def test_columns_that_nobody_reads_may_have_one_name(table):
+    assert [p.id for p in read_roster(table("id,note,note\n1,a,b\n"))] == ["1"]
+    assert read_roster(table(",,id\n,,7\n"))[0].id == "7"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("id\n510,Jo\n", "2 fields, but the head names 1"),
+        ("id\n510;Jo\n", "'510;Jo' is not separated as the head is"),
+        (",,\n1,2\n", "has the columns"),
+    ],
+)
+def test_a_head_that_does_not_fit_its_rows_is_refused(text, why, table):
+    with pytest.raises(ValueError, match=re.escape(why)):
+        read_roster(table(text))
 
 
 def test_a_folder_is_no_table(tmp_path):

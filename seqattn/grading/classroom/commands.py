@@ -89,8 +89,8 @@ def _must_lie_elsewhere(out: Path, submissions: Path) -> None:
 
     if out.exists() and not out.is_dir():
         raise fail(f"-o {out} is a file; expected a folder for the reports")
-    if submissions.resolve().is_relative_to(out.resolve()):
-        raise fail(f"-o {out} holds {submissions} itself: name another folder for the reports")
+    if submissions.resolve() == out.resolve():
+        raise fail(f"-o {out} is what was handed in: name another folder for the reports")
     if out.resolve().is_relative_to(submissions.resolve()) and not is_for_reports(out):
         raise fail(f"-o {out} was handed in, it seems: name a new folder for the reports")
 
@@ -266,8 +266,12 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     Of the gradings of which the other folder may hold reports, the first is done.
     """
     from seqattn.grading.bank import must_know_answers
-    from seqattn.grading.classroom.folder import must_be_of
-    from seqattn.grading.classroom.overrides import check_overrides, read_overrides
+    from seqattn.grading.classroom.folder import held_run, judged_by_hand, must_be_of
+    from seqattn.grading.classroom.overrides import (
+        check_overrides,
+        read_overrides,
+        what_was_judged,
+    )
     from seqattn.grading.classroom.roster import read_roster
     from seqattn.grading.classroom.run import settle
 
@@ -282,10 +286,14 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
         raise fail(str(error)) from None
     results = settle(files, _grade(files, run, out, jobs), roster)
     try:
-        check_overrides(given, results)
-        _write(out, run, results, given)
+        earlier = judged_by_hand(held_run(out), run)
+        idle = check_overrides(given, results, earlier)
+        judged = what_was_judged(given, results, earlier)
     except ValueError as error:
         raise fail(f"{overrides}: {error}") from None
+    _write(out, {**run, "by_hand": judged}, results, given)
+    for line in idle:
+        print(f"look at: {overrides}, {line}", file=sys.stderr)
     return results
 
 
@@ -302,6 +310,8 @@ def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
 
     own = out.resolve()
     reports = [report.resolve() for report in earlier_reports(submissions)]
+    if own.is_relative_to(submissions.resolve()):
+        reports.append(own)
     if others := [str(report) for report in reports if report != own]:
         print(f"left out, as reports of gradings: {', '.join(others)}", file=sys.stderr)
     # Of a file its folder counts: links are not followed, least of all those that lead in a circle.
@@ -309,7 +319,7 @@ def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
         handed
         for handed in collect(submissions)
         for place in [handed.path.parent.resolve()]
-        if not any(place.is_relative_to(report) for report in (own, *reports))
+        if not any(place.is_relative_to(report) for report in reports)
     ]
     if not files:
         raise ValueError(f"there are no files in {submissions}")
@@ -318,7 +328,12 @@ def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
 
 def _grade(files: list["Handed"], run: dict, out: Path, jobs: int) -> dict[str, "Grade"]:
     """Grade files, and tell of each."""
-    from seqattn.grading.classroom.folder import has_reports, save_run
+    from seqattn.grading.classroom.folder import (
+        has_reports,
+        held_run,
+        judged_by_hand,
+        save_run,
+    )
     from seqattn.grading.classroom.run import WeakIsolationError, grade_all
     from seqattn.grading.grades import plain
 
@@ -332,7 +347,7 @@ def _grade(files: list["Handed"], run: dict, out: Path, jobs: int) -> dict[str, 
 
     try:
         if not has_reports(out):  # else it has to agree with them
-            save_run(out, run)
+            save_run(out, {**run, "by_hand": judged_by_hand(held_run(out), run)})
         return grade_all(
             files,
             run["seed"],
@@ -351,16 +366,9 @@ def _grade(files: list["Handed"], run: dict, out: Path, jobs: int) -> dict[str, 
 
 def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") -> None:
     """Write the reports, remove those of students who have none any more, and list them."""
-    from seqattn.grading.classroom.folder import load_run, prune, save_run
-    from seqattn.grading.classroom.overrides import what_was_judged
+    from seqattn.grading.classroom.folder import held_run, prune, save_run
     from seqattn.grading.classroom.reports import write_all
 
-    try:
-        held = load_run(out)
-    except ValueError:
-        held = {}
-    # What a regrading is compared with says it of a folder that has no reports yet.
-    judged = what_was_judged(given, results, {**run, **held}.get("by_hand"))
     paths = write_all(
         out,
         results,
@@ -369,8 +377,8 @@ def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") ->
         book=run["book"],
     )
     written = [path.relative_to(out).as_posix() for path in paths]
-    prune(out, held.get("written"), written)
-    save_run(out, {**run, "written": written, "by_hand": judged})
+    prune(out, held_run(out).get("written"), written)
+    save_run(out, {**run, "written": written})
 
 
 def _stopped(error: OSError, out: Path) -> typer.Exit:
@@ -401,7 +409,8 @@ def _warn(results: list["Result"], absent_as_zero: bool) -> None:
         said = "answers are not those that points by hand were given to"
         print(f"look at: {others} {said}", file=sys.stderr)
     if several := sum(note.startswith("duplicate: ") for note in notes):
-        print(f"look at: of {several} rows the student has older files, too", file=sys.stderr)
+        said = "rows are of a student who handed in several files for the exercise"
+        print(f"look at: {several} {said}", file=sys.stderr)
     absent = sum(r.is_absent for r in results)
     if absent_as_zero and absent and unmatched:
         owners = f"though {len(unmatched)} files have no owner"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from seqattn.grading.classroom.overrides import Judged, earlier_judged
 from seqattn.grading.grades import write_whole
 from seqattn.locking import LOCK, locked
 
@@ -19,7 +20,9 @@ __all__ = [
     "alone",
     "earlier_reports",
     "has_reports",
+    "held_run",
     "is_for_reports",
+    "judged_by_hand",
     "load_run",
     "must_be_of",
     "prune",
@@ -68,10 +71,24 @@ def load_run(folder: Path) -> dict:
                 raise TypeError
         if not (run["submissions"] and run["seed"]):
             raise ValueError
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         what = "cannot be read" if path.exists() else "is missing"
         raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None
     return run
+
+
+def held_run(out: Path) -> dict:
+    """Read what the grading in a folder was told; nothing where there was none."""
+    try:
+        return load_run(out)
+    except ValueError:
+        return {}
+
+
+def judged_by_hand(*runs: dict) -> list[Judged]:
+    """Put together which answers points by hand were given to; the last grading knows best."""
+    found = {one[:3]: one for run in runs for one in earlier_judged(run.get("by_hand"))}
+    return [*found.values()]
 
 
 def has_reports(out: Path) -> bool:
@@ -81,28 +98,23 @@ def has_reports(out: Path) -> bool:
 
 def is_for_reports(out: Path) -> bool:
     """Tell whether a folder is new, empty, or one in which a grading has been."""
-    if not out.exists() or not any(path.name != LOCK for path in out.iterdir()):
-        return True
-    try:
-        load_run(out)
-    except ValueError:
-        return False
-    return True
+    own = {LOCK, "overrides.csv"}
+    return not out.exists() or {p.name for p in out.iterdir()} <= own or bool(held_run(out))
 
 
 def earlier_reports(submissions: Path) -> list[Path]:
     """Find the reports on what was handed in that lie among it: they are no student's.
 
-    A folder that says so of other submissions is not passed over: a student may have made it.
+    A folder that says so of other submissions, which are still there, is not passed over: a student
+    may have made it.
     """
     found = []
     for path in sorted(submissions.rglob("run.json")):
         if path.parent != submissions and (path.parent / ".graded").is_dir():
-            try:
-                held = load_run(path.parent)
-            except ValueError:
-                continue
-            if held["submissions"] == str(submissions.resolve()):
+            held = held_run(path.parent)
+            here = held and held["submissions"] == str(submissions.resolve())
+            moved = held and not Path(held["submissions"]).exists() and has_reports(path.parent)
+            if here or moved:
                 found.append(path.parent)
     return found
 
@@ -137,11 +149,6 @@ def must_be_of(out: Path, *runs: dict) -> None:
     def agrees(run: dict) -> bool:
         return all(held[key] == run[key] for key in ("submissions", "exercise"))
 
-    if held["roster"] and not any(run["roster"] for run in runs):
-        raise ValueError(
-            f"{out} was graded with --roster {held['roster']}: name it again, or another folder "
-            "with -o"
-        )
     if not any(map(agrees, runs)):
         only = f", exercise {held['exercise']} alone" if held["exercise"] else ""
         mend = "name another folder with -o"
@@ -150,7 +157,13 @@ def must_be_of(out: Path, *runs: dict) -> None:
             mend = f"grade {said} again, or {mend} (--seed {held['seed']} gives the same cases)"
         elif not Path(held["submissions"]).exists():
             mend += f"; if they only moved, `seqattn regrade --diff {out}` has --submissions"
-        raise ValueError(f"{out} holds the reports on {held['submissions']}{only}: {mend}")
+        holds = "holds the reports on" if has_reports(out) else "was begun for"
+        raise ValueError(f"{out} {holds} {held['submissions']}{only}: {mend}")
+    if held["roster"] and not any(run["roster"] for run in runs):
+        raise ValueError(
+            f"{out} was graded with --roster {held['roster']}: name it again, or another folder "
+            "with -o"
+        )
 
 
 class BusyError(Exception):

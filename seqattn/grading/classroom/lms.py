@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from seqattn.grading.bank import EDITION
 from seqattn.grading.classroom.overrides import by_hand
 from seqattn.grading.classroom.roster import NOT_ALL, Person, participant_of
-from seqattn.grading.grades import Grade, Verdict, details, harmless
+from seqattn.grading.grades import Grade, Verdict, details, harmless, neat
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
@@ -82,7 +82,7 @@ def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
         doubtful = any(flag.startswith(NOT_ALL) for g in grades for flag in g.flags)
         failed = doubtful or any(g.pending or g.problem for g in grades)
         blank = 0 if absent_as_zero and all(r.is_absent for r in own) else ""
-        total: object = "" if failed else sum(g.points for g in grades) if grades else blank
+        total: object = "" if failed else neat(sum(g.points for g in grades)) if grades else blank
         said = "; ".join(comment for g in grades for comment in _comments(g))
         row = [_identifier(person, own), person.name, person.email, total, most or "", said]
         table.writerow([harmless(cell) for cell in row])

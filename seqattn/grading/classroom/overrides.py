@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 __all__ = [
     "ANOTHER_ANSWER",
     "Given",
+    "Judged",
     "Overrides",
     "apply_overrides",
     "by_hand",
     "check_overrides",
+    "earlier_judged",
     "read_overrides",
     "what_was_judged",
 ]
 
+# A further line of a reason that is a row itself: student, question, points.
+SWALLOWED = re.compile(r"\n[^,;\t\n]+[,;\t]\s*(\w+ )?q\d+\s*[,;\t]")
 BY_HAND = "points given by hand"
 ANOTHER_ANSWER = "points by hand were given to another answer"
 
@@ -55,6 +59,7 @@ def read_overrides(path: Path) -> Overrides:
         return {}
     found: Overrides = {}
     table = read_table(path)
+    table.must_name_once(("student", "question", "points", "reason"), path)
     names = {c.strip().casefold() for c in table.columns}
     if names and not names >= {"student", "question", "points"}:
         have = ", ".join(table.columns)
@@ -77,6 +82,8 @@ def read_overrides(path: Path) -> Overrides:
             raise ValueError(f"{where}: {_no_number(row['points'])}") from None
         if not (math.isfinite(points) and 2 * points == int(2 * points)):
             raise ValueError(f"{where}: {row['points']} points; expected whole or half points")
+        if SWALLOWED.search(row.get("reason", "")):
+            raise ValueError(f"{where}: is a quotation mark before it not closed?")
         if key in found:
             raise ValueError(f"{where}: {key[1]} of {key[0]} is given points a second time")
         whole = int(points) if points == int(points) else points
@@ -91,8 +98,24 @@ def _no_number(points: str) -> str:
     return f"{points!r} is no number of points{mend}"
 
 
-def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
+def check_overrides(
+    overrides: Overrides, results: list["Result"], earlier: Sequence["Judged"] = ()
+) -> list[str]:
     """Refuse points for students or questions that there are not, or more than can be had.
+
+    Parameters
+    ----------
+    overrides : dict
+        From :func:`read_overrides`.
+    results : list of Result
+        Of the class.
+    earlier : sequence of Judged
+        What was given points already: if that is not there now, nobody else waits for it.
+
+    Returns
+    -------
+    list of str
+        Rows that find nothing now, and why.
 
     Raises
     ------
@@ -108,15 +131,13 @@ def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
                 for name in (v.question, f"{r.grade.exercise} {v.question}"):
                     most[r.person.id, name] = v.out_of
     students = {r.person.id for r in results if r.person}
-    unread = {r.person.id: r.grade for r in results if r.person and r.grade and r.grade.problem}
-    wrong = []
+    unread = {r.person.id for r in results if r.person and r.grade and r.grade.problem}
+    wrong: list[str] = []
+    idle: list[str] = []
     for (student, question), given in overrides.items():
         why = ""
         if student not in students:
             why = f"nobody here is called {student!r}{_id_of(student, results)}"
-        elif (student, question) not in most and student in unread:
-            # Nobody else waits for that; the row of the file says what is the matter with it.
-            unread[student].flags.append(f"points by hand for {question} were not given")
         elif (student, question) not in most:
             why = f"{student} has no graded question {question!r}"
         elif len(several := told.get((student, question), [])) > 1:
@@ -126,11 +147,14 @@ def check_overrides(overrides: Overrides, results: list["Result"]) -> None:
             why = f"{given.points} points for {student}, {question}: {expected}"
         elif several and (student, several[0]) in overrides:
             why = f"{question} and {several[0]} of {student} are one question: keep one row"
+        gone = (student, question) not in most
+        known = student in unread or any(one.is_of(student, question, given) for one in earlier)
         if why:
-            wrong.append(f"line {given.line}: {why}")
+            (idle if gone and known else wrong).append(f"line {given.line}: {why}")
     if wrong:
         head = "points given by hand make no sense (correct these rows, or remove them):"
         raise ValueError("\n  ".join([head, *wrong]))
+    return idle
 
 
 def _id_of(name: str, results: list["Result"]) -> str:
@@ -150,15 +174,52 @@ def apply_overrides(grade: Grade, student: str, overrides: Overrides) -> Grade:
             note = f"{BY_HAND} ({before} by the grader)" + (reason and f": {reason}")
             notes = [n for n in v.notes if not n.startswith(BY_HAND)]
             verdict: VerdictName = "pass" if points >= v.out_of else "partial" if points else "fail"
-            hint = "" if verdict == "pass" else v.hint
-            v = replace(v, verdict=verdict, points=points, hint=hint, notes=[*notes, note])
+            if verdict == "pass":  # then the grader's reasons are none
+                v = Verdict(v.question, v.title, verdict, v.points, v.out_of)
+            v = replace(v, verdict=verdict, points=points, notes=[*notes, note])
         verdicts.append(v)
     return Grade(**{**vars(grade), "verdicts": verdicts})
 
 
+class Judged(NamedTuple):
+    """An answer that a person gave points to: which one it was, and the row that says so.
+
+    Attributes
+    ----------
+    student, exercise, question : str
+        Whose answer, and to what.
+    points, reason : float, str
+        As in the table.
+    fingerprint : str
+        Of the answer.
+    """
+
+    student: str
+    exercise: str
+    question: str
+    points: float
+    reason: str
+    fingerprint: str
+
+    def is_of(self, student: str, question: str, given: Given) -> bool:
+        """Tell whether a row of the table is the one by which points were given."""
+        named = question in (self.question, f"{self.exercise} {self.question}")
+        return named and (self.student, self.points, self.reason) == (student, *given[:2])
+
+
+def earlier_judged(kept: object) -> list[Judged]:
+    """Read what ``run.json`` keeps of points by hand; what makes no sense there is none."""
+    found = []
+    for one in kept if isinstance(kept, list) else ():
+        match one:
+            case [str(), str(), str(), int() | float(), str(), str()]:
+                found.append(Judged(*one))
+    return found
+
+
 def what_was_judged(
-    overrides: Overrides, results: list["Result"], before: object
-) -> dict[str, list[object]]:
+    overrides: Overrides, results: list["Result"], earlier: Sequence[Judged]
+) -> list[Judged]:
     """Say which answers points by hand are for, and flag those that are not what they were.
 
     Parameters
@@ -167,48 +228,50 @@ def what_was_judged(
         From :func:`read_overrides`.
     results : list of Result
         Those whose answer has changed since its points were given get a flag.
-    before : dict
-        What this gave when points were given; anything else knows of none.
+    earlier : sequence of Judged
+        What this gave when points were given.
 
     Returns
     -------
-    dict
-        By "student, question": the points, the reason, the exercise, and a fingerprint of the
-        answer that they were given to. It stays until the row of the table changes.
+    list of Judged
+        What was judged stays until the row of the table changes, also where it cannot be seen now.
 
     Raises
     ------
     ValueError
         If points were given for an answer to another exercise.
     """
-    earlier = before if isinstance(before, dict) else {}
-    found: dict[str, list[object]] = {}
+    found: dict[tuple[str, str, str], Judged] = {}
+    for one in earlier:
+        if any(one.is_of(*key, given) for key, given in overrides.items()):
+            found[one[:3]] = one
     for r in results:
         if not (r.person and r.grade):
             continue
         for v in r.grade.verdicts:
-            key, given = _given_to(v, r.grade, r.person.id, overrides)
+            name, given = _given_to(v, r.grade, r.person.id, overrides)
             if given is None:
                 continue
-            name = f"{r.person.id}, {key}"
             answer = r.grade.answers.get(v.question)
             code = answer.code if answer else ""
             digest = hashlib.sha256(code.encode(errors="replace")).hexdigest()[:16]
-            now = [given.points, given.reason, r.grade.exercise, digest]
-            was = earlier.get(name)
-            match was:
-                case [given.points, given.reason, exercise, earlier_digest]:
-                    if exercise != r.grade.exercise:
-                        raise ValueError(
-                            f"line {given.line}: these points were given for {exercise}: write "
-                            f"'{exercise} {v.question}', or '{r.grade.exercise} {v.question}'"
-                        )
-                    if earlier_digest != digest:
-                        again = "look again, and change its row (the reason, say)"
-                        r.grade.flags.append(f"{v.question}: {ANOTHER_ANSWER}: {again}")
-                        now = was
-            found[name] = now
-    return found
+            now = Judged(r.person.id, r.grade.exercise, v.question, *given[:2], digest)
+            was = found.setdefault(now[:3], now)
+            if was is now and name == v.question:
+                _must_be_of_this(now, given, earlier)
+            if was.fingerprint != digest:
+                again = "look again, and change its row (the reason, say)"
+                r.grade.flags.append(f"{v.question}: {ANOTHER_ANSWER}: {again}")
+    return [*found.values()]
+
+
+def _must_be_of_this(now: Judged, given: Given, earlier: Sequence[Judged]) -> None:
+    for one in earlier:
+        if one.exercise != now.exercise and one.is_of(now.student, now.question, given):
+            raise ValueError(
+                f"line {given.line}: these points were given for {one.exercise}: remove the row, "
+                f"or write '{now.exercise} {now.question}' if you mean that"
+            )
 
 
 def _given_to(

@@ -23,6 +23,7 @@ from seqattn.grading.classroom.overrides import (
     by_hand,
     by_the_grader,
 )
+from seqattn.grading.classroom.roster import natural
 from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
 from seqattn.grading.feedback import as_html, page
@@ -171,7 +172,10 @@ def similar(results: list[Result]) -> list[Pair]:
     for r in results:
         if r.prints and r.grade:
             prints[r.grade.exercise][r.person.id if r.person else r.label] = r.prints
-    return [pair for exercise in sorted(prints) for pair in similar_pairs(prints[exercise])]
+    pairs = [pair for exercise in sorted(prints) for pair in similar_pairs(prints[exercise])]
+    # A group's members have one file.
+    files = {(r.person.id if r.person else r.label): r.label for r in results if r.prints}
+    return [pair for pair in pairs if files[pair.one] != files[pair.other]]
 
 
 def as_similar(pairs: list[Pair]) -> str:
@@ -237,16 +241,17 @@ def read_records(folder: Path) -> dict[str, dict]:
         By student and exercise. Where nobody knows whose it is, by the name of the record.
     """
     records = {}
-    for path in sorted((folder / "students").glob("*.json")):
+    for path in sorted((folder / "students").glob("*.json"), key=lambda p: natural(p.name)):
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if _is_record(record):
             # Names of files may have changed places: ids that differ in a sign alone share them.
             whose = f"{record['student']}-{record['exercise']}".strip("-")
-            known = record["student"] and whose not in records
-            records[whose if known else path.stem] = record
+            name = whose if record["student"] else path.stem
+            taken = (name if n == 1 else f"{name} ({n})" for n in count(1))
+            records[next(free for free in taken if free not in records)] = record
     return records
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "find_person",
     "is_late",
     "kind_of",
+    "may_hold_answers",
     "natural",
     "owner_of",
     "participant_of",
@@ -44,7 +45,7 @@ NOT_ALL = "perhaps not all"
 # What Python and operating systems leave behind; so is all that begins with a dot.
 CLUTTER = {"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"}
 # What an instructor puts beside the students' files, and students beside their notebooks.
-BESIDE = (".npz", ".csv", ".xlsx", ".xls", ".ods", ".json", ".txt", ".yml", ".yaml")
+BESIDE = (".npz", ".csv", ".json", ".txt", ".yml", ".yaml")
 # Columns of rosters, as people write them and as Moodle, Canvas and Gradescope export them.
 ID = ("id", "student id", "username", "id number", "sid", "sis user id", "sis login id")
 NAME, FIRST, LAST = ("name", "full name", "student"), ("first name",), ("last name", "surname")
@@ -52,7 +53,7 @@ EMAIL = ("email", "email address")
 # Moodle's grading worksheet numbers those who take part: "Participant 100". The folder of what
 # they hand in has the same number, and no two people of one Moodle have the same.
 IDENTIFIER = ("identifier",)
-PARTICIPANT = re.compile(r"\D*(\d+)")
+PARTICIPANT = re.compile(r"(?:\D*\s|\D{6,})(\d+)")
 # Canvas puts a line below the head that is nobody's.
 NOBODY = "pointspossible"
 # Letters that are no other letter with an accent, as platforms write them without.
@@ -148,7 +149,7 @@ def collect(folder: Path) -> list[Handed]:
             found.append(path)
     submitters = _gradescope_submitters(folder)
     listed = [p for p in found if p.parent != folder or p.name not in METADATA]
-    usual = [p for p in listed if _is_usual(p)]
+    usual = [p for p in listed if may_hold_answers(p)]
     kept = [p for p in listed if p in usual or not _has_company(p, usual, folder)]
     handed = []
     for label in (path.relative_to(folder) for path in kept):
@@ -162,12 +163,22 @@ def collect(folder: Path) -> list[Handed]:
 
 
 def _inner(folder: Path) -> Path:
-    """Go into the only folder of a platform's archive, which holds those of the students."""
+    """Go into the folder that a platform's archive puts around those of the students.
+
+    Beside it may lie the archive itself, a roster and reports, but neither notebooks nor folders.
+    """
     inside = [path for path in folder.iterdir() if not _is_clutter(path.name)]
-    if len(inside) != 1 or not inside[0].is_dir() or inside[0].is_symlink():
+    if any(_ends_as_notebook(path.name) for path in inside if path.suffix.lower() != ".zip"):
         return folder
-    names = [path.name for path in inside[0].iterdir() if not _is_clutter(path.name)]
-    return inside[0] if _owner(inside[0].name) is None and any(map(_owner, names)) else folder
+    around = [path for path in inside if path.is_dir() and not path.is_symlink()]
+    around = [path for path in around if any(path.iterdir()) and not (path / "run.json").exists()]
+    if len(around) != 1 or _owner(around[0].name) is not None:
+        return folder
+    names = [path.name for path in around[0].iterdir() if not _is_clutter(path.name)]
+    owners = {_owner(name) for name in names}
+    # One name alone may be what a student calls a file.
+    platform = (len(owners) > 1 and None not in owners) or any(map(MOODLE.match, names))
+    return around[0] if platform or not {*METADATA}.isdisjoint(names) else folder
 
 
 def _is_clutter(name: str) -> bool:
@@ -179,21 +190,20 @@ def _ends_as_notebook(name: str) -> bool:
     return name.lower().endswith(NOTEBOOKS)
 
 
-def _is_usual(path: Path) -> bool:
+def may_hold_answers(path: Path) -> bool:
     """Tell what may hold answers; browsers save notebooks under other names, too."""
     if _ends_as_notebook(path.name):
         return True
     if path.suffix.lower() not in (".json", ".txt") or path.is_symlink() or not path.is_file():
         return False
+    if path.name in METADATA:
+        return False
     try:
-        with path.open("rb") as file:
-            return file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and _is_notebook(path)
+        with path.open("rb") as file:  # cut off, it has a row that says so
+            start = file.read(4096)
     except OSError:
         return False
-
-
-def _is_notebook(path: Path) -> bool:
-    return path.stat().st_size <= MOST and b'"nbformat"' in path.read_bytes()
+    return start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and b'"cell' in start
 
 
 def _has_company(path: Path, usual: list[Path], folder: Path) -> bool:
@@ -203,7 +213,7 @@ def _has_company(path: Path, usual: list[Path], folder: Path) -> bool:
     # Side by side without names to tell whose is whose: only evidence is left out.
     if owner is None:
         return path.suffix.lower() in BESIDE
-    return any(_owner(p.name) == owner for p in usual)
+    return any(p.parent == path.parent and _owner(p.name) == owner for p in usual)
 
 
 def _is_shared(place: Path, folder: Path) -> bool:
@@ -272,7 +282,8 @@ def _names(entry: dict) -> list[tuple[str, ...]]:
         tuple(str(one[key]) for key in keys if one.get(key) and isinstance(one[key], str | int))
         for one in _submitters(entry)
     ]
-    return [names for names in called if names]  # an entry that names nobody says as little as none
+    # An entry that names nobody says as little as none, and somebody twice no more than once.
+    return [*dict.fromkeys(names for names in called if names)]
 
 
 def _submitters(entry: dict) -> list[dict]:
@@ -291,6 +302,7 @@ def read_roster(path: Path) -> list[Person]:
         If no column says who is meant, nobody stands in it, or one id stands for two people.
     """
     rows = read_table(path)
+    rows.must_name_once((*ID, *NAME, *FIRST, *LAST, *EMAIL, *IDENTIFIER), path)
     columns = {_plain(c): c for c in rows.columns}
 
     def column(names: Iterable[str]) -> str | None:
@@ -375,7 +387,9 @@ def _whose(handed: Handed, roster: list[Person]) -> tuple[list[Person], bool]:
         agree = [
             p
             for p in numbered
-            if p in fitting or _is_nameless(p, handed.called) or _is_in_group(p, handed.called)
+            if p in fitting
+            or _is_nameless(p, handed.called)
+            or (not fitting and _is_in_group(p, handed.called))
         ]
         if agree:
             return agree, True

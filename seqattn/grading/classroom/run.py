@@ -23,6 +23,7 @@ from seqattn.grading.classroom.roster import (
     find_person,
     is_late,
     kind_of,
+    may_hold_answers,
     natural,
     owner_of,
 )
@@ -287,8 +288,10 @@ def _namesakes(files: list[Handed], grades: dict[str, Grade]) -> set[str]:
     """
     numbers: dict[str, dict[str, set[str]]] = {}
     for handed in files:
-        of = numbers.setdefault(handed.called[0], {})
-        of.setdefault(grades[handed.label].exercise, set()).add(handed.number)
+        grade = grades[handed.label]
+        if grade.exercise or _is_lost(grade, handed.path):
+            of = numbers.setdefault(handed.called[0], {})
+            of.setdefault(grade.exercise, set()).add(handed.number)
     found = set()
     for name, of in numbers.items():
         unread = of.pop("", set())
@@ -320,9 +323,7 @@ def _results_of(person: Person, files: list[Handed], grades: dict[str, Grade]) -
             grade = replace(grade, notes=[*grade.notes, said], flags=[*grade.flags])
         grade.notes.extend([*_about(newest, several), *beside])
         beside = []
-        copied = newest.together and newest.called[0] > min(newest.together)
-        known = grade.exercise and not copied
-        prints = fingerprints(grade.answers, grade.exercise) if known else {}
+        prints = fingerprints(grade.answers, grade.exercise) if grade.exercise else {}
         results.append(Result(person, grade, newest.label, prints=prints))
     return results
 
@@ -334,7 +335,7 @@ def _is_lost(grade: Grade, path: Path) -> bool:
     if grade.problem.startswith("unmatched: this is "):  # a chapter, as `no_exercise` says
         return True
     # A picture, a module, settings: no answers, unless they have the exercise's name.
-    notebook = path.suffix.lower() in (".ipynb", ".zip", ".txt", ".json")
+    notebook = may_hold_answers(path) and path.suffix.lower() not in (".py", ".md")
     maybe = notebook or path.name.startswith(tuple(exercises()))
     return grade.problem.startswith("unreadable") and maybe
 
@@ -409,5 +410,5 @@ def _releases() -> str:
 def _load(path: Path) -> Grade | None:
     try:
         return Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

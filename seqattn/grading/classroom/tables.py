@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,18 @@ class Table:
 
     columns: list[str]
     numbered: list[tuple[int, dict[str, str]]]
+
+    def must_name_once(self, wanted: Collection[str], path: Path) -> None:
+        """Refuse two columns of one name, where one of that name is read.
+
+        Raises
+        ------
+        ValueError
+            With the name.
+        """
+        names = [c.strip().casefold() for c in self.columns]
+        if twice := [name for name in wanted if names.count(name) > 1]:
+            raise ValueError(f"{path} has two columns called {twice[0]}")
 
 
 def read_table(path: Path) -> Table:
@@ -44,13 +57,12 @@ def read_table(path: Path) -> Table:
     text = text[before.end() :] if before else text
     head = text.partition("\n")[0]
     # Spreadsheets of many countries separate by semicolons, or by tabs.
-    separator = named or max("\t;,", key=head.count)
+    separator = named or max((s for s in "\t;," if s in head), key=head.count, default=",")
     # Strict: behind a quotation mark that is not closed, all further lines would be one text.
     stream = io.StringIO(text, newline="")
     reader = csv.DictReader(stream, delimiter=separator, strict=True)
     try:
         columns = [str(c) for c in reader.fieldnames or []]
-        _must_differ(columns, path)
         rows = []
         for row in reader:
             line = skipped + reader.line_num
@@ -62,12 +74,6 @@ def read_table(path: Path) -> Table:
     return Table(columns, rows)
 
 
-def _must_differ(columns: list[str], path: Path) -> None:
-    names = [c.strip().casefold() for c in columns if c.strip()]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"{path} has two columns called {twice[0]}")
-
-
 def _cells(row: dict, columns: list[str], where: str) -> dict[str, str]:
     """Take the texts of a row; a comma that separates nothing would shift them."""
     more = row.get(None) or []
@@ -76,7 +82,7 @@ def _cells(row: dict, columns: list[str], where: str) -> dict[str, str]:
             f"{where}: {len(columns) + len(more)} fields, but the head names {len(columns)}: put a "
             "text that has the separator in it into quotation marks"
         )
-    lone = next(iter(row.values())) or ""
-    if len(columns) > 1 and [*row.values()][1] is None and re.search(r"[\t;,]", lone):
-        raise ValueError(f"{where}: {lone!r} is not separated as the head is")
+    texts = [text for text in row.values() if isinstance(text, str)]
+    if len(texts) == 1 and re.search(r"[\t;,]", texts[0]):
+        raise ValueError(f"{where}: {texts[0]!r} is not separated as the head is")
     return {column: (text or "").strip() for column, text in row.items() if column}
