@@ -396,19 +396,27 @@ x, U, V, _ = next_one(2, seed=2)
 angle = torch.arange(12) * math.pi / 6
 circle = torch.stack([angle.cos(), angle.sin()], 1)
 figure, panels = plt.subplots(1, 2, figsize=(8, 4))
+reach = 1.35 * max(abs(v).max().item() for v in (circle, x @ U.T, x @ V.T))
 for ax, title, q, k in (
     (panels[0], "built", circle.roll(-1, 0), circle),
     (panels[1], "learned at rank 2", x @ U.T, x @ V.T),
 ):
     for i, (x0, y0) in enumerate(k.tolist()):
-        ax.plot(*zip((x0, y0), q[i - 1].tolist()), color=GREY, lw=1)
+        ax.plot(*zip((x0, y0), q[i - 1].tolist()), color=GREY, lw=1, zorder=0)
+        away = 12 / math.hypot(x0, y0)
         ax.annotate(
-            str(i + 1), (x0, y0), color=KEYS, xytext=(5, 5), textcoords="offset points"
+            str(i + 1),
+            (x0, y0),
+            color=KEYS,
+            xytext=(away * x0, away * y0),
+            textcoords="offset points",
+            ha="center",
+            va="center",
         )
     ax.scatter(*k.T, s=50, color=KEYS)
     ax.scatter(*q.T, s=18, color=QUERY, marker="^", zorder=3)
     ax.set(title=title, aspect="equal", xticks=[], yticks=[])
-    ax.margins(0.15)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
 centred = {"ha": "center", "va": "center", "weight": "bold"}
 panels[0].text(0, 0.3, "dots: keys", color=KEYS, **centred)
 panels[0].text(0, -0.1, "triangles:\nqueries", color=QUERY, **centred)

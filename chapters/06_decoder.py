@@ -132,9 +132,9 @@ for row, name, colour in zip(panels, list(TRAININGS)[:2], (GREY, BLUE)):
             range=(-1, 1),
             color=colour,
         )
-        ax.set_title(f"update {update}", fontsize=10)
+        ax.set_title(f"{name}, update {update}", fontsize=9)
         ax.set_yticks([])
-    row[0].set_ylabel(name.replace(" from", "\nfrom"), fontsize=10)
+        ax.set_ylabel("count", fontsize=9)
 for ax in panels[1]:
     ax.set_xlabel("feature")
 plt.show()

@@ -327,7 +327,7 @@ ax.barh(
     [*shown], [*shown.values()], color=[ORANGE if "shift" in k else GREY for k in shown]
 )
 ax.invert_yaxis()
-ax.set(xlim=(0, 1), xlabel="alignment error rate, rows unless named")
+ax.set(xlim=(0, 1), xlabel="alignment error rate\n(rows unless named)")
 plt.show()
 
 # %% [markdown]

@@ -345,7 +345,11 @@ for encoder, color in (("gru", ORANGE), ("words", GREY)):
             [*shares], [*shares.values()], color=color, label=None if k else encoder
         )
 ax.axhline(0.5, color=GREY, lw=1, ls="--")
-ax.set(xlabel="words from the deciding word", ylabel="right alone", ylim=(0, 1.05))
+ax.set(
+    xlabel="words from the deciding word",
+    ylabel="share right, state alone",
+    ylim=(0, 1.05),
+)
 ax.legend()
 plt.show()
 
@@ -519,7 +523,12 @@ for ax, e in zip(axes, runs):
             mark = "o" if model["accuracy"] > 0.9 else "x"
             place = model["divergence"], model["finds the reason"]["attention"]
             ax.scatter(*place, size if mark == "o" else 60, color=color, marker=mark)
-    ax.set(title=e, xlim=(-0.04, 0.74), ylim=(-0.13, 1.1), ylabel="on the reason")
+    ax.set(
+        title=e,
+        xlim=(-0.04, 0.74),
+        ylim=(-0.13, 1.1),
+        ylabel="largest weight\non the reason",
+    )
 for by, (size, color) in looks.items():
     axes[0].scatter([], [], size, color=color, label=f"pushed by {by}")
 axes[0].scatter([], [], 60, color=GREY, marker="x", label="answers at chance")
@@ -565,7 +574,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - Up is the share of sentences whose largest weight lies on the reason. A dot is a model that answers nearly every
+# - Up is the share of the sentences. A dot is a model that answers nearly every
 #   sentence rightly, a cross one at chance; dots on one spot are rings. The folded table adds the numbers, models
 #   trained uniform, and occlusion.
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of

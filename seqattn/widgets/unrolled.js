@@ -210,11 +210,11 @@ const figure = {
       },
       // A score and a weight for each source word.
       weighed: (x, j) => [
-        past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), words(x + 4, yE - 3, fmt(n.scores[j], 1), { "text-anchor": "middle" })),
+        past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), words(x + 4, yE - 3, fmt(n.scores[j], 1), { "text-anchor": "middle", class: "sa-name" })),
         past("weigh") && s("g", { class: "weights" },
           s("rect", { x: x - 20, y: yE + 36 - 34 * n.weights[j], width: 8, height: 34 * n.weights[j], class: "sa-fill" }),
           s("line", { x1: x - 22, x2: x - 10, y1: yE + 36, y2: yE + 36, stroke: "currentColor" }),
-          words(x + 8, yE + 24, fmt(n.weights[j]), { "text-anchor": "middle" }))],
+          words(x + 8, yE + 24, fmt(n.weights[j]), { "text-anchor": "middle", class: "sa-name" }))],
       // A line as thick as a weight.
       strand: (x0, y0, x1, y1, w, cls) => s("line", { x1: x0, y1: y0, x2: x1, y2: y1, class: cls, style: `stroke-width:${0.4 + 5 * w};stroke-opacity:${0.15 + 0.6 * w}` }),
       losses: (Y) => train && i > 1 && [
@@ -253,9 +253,9 @@ const figure = {
         const x = X(j + 1), w = n.weights[j];
         return [
           name === "ask" && link(Y(asker), yS + V + 22, x, yE - 18, true, "query"),
-          weighed(x, j),
           past("mix") && link(x, yH - 6, Y(t), yC + V + 22, name === "mix", "values", { style: `stroke-width:${0.6 + 7 * w}` })];
       }),
+      phase === "decode" && xs.map((_, j) => weighed(X(j + 1), j)),  // numbers lie on the arrows
       train && i > 0 && data.scores.map((row, step) => softmax(row).map((w, j) => strand(X(j + 1), yH - 6, Y(step + 1), yC + V + 22, w, i === 3 ? "sa-loss" : "weights"))),
       data.words.map((_, j) => {
         const step = j + 1, known = train ? i > 0 : phase === "decode" && (step < t || (step === t && past("mix")));
@@ -333,8 +333,8 @@ const figure = {
     const attention = s("g", pale("attention"),
       phase === "decode" && xs.map((_, j) => [
         name === "ask" && link(Y(t), yS + V + 22, X(j + 1), yE - 18, true, "query"),
-        weighed(X(j + 1), j),
         past("mix") && link(X(j + 1), yH - 6, Y(t), yC + V + 22, name === "mix", "values", { style: `stroke-width:${0.6 + 7 * n.weights[j]}` })]),
+      phase === "decode" && xs.map((_, j) => weighed(X(j + 1), j)),
       train && i > 0 && data.scores.map((row, k) => softmax(row).map((w, j) => strand(X(j + 1), yH - 6, Y(k + 1), yC + V + 22, w, homeward ? "sa-loss" : "weights"))),
       data.words.map((_, k) => state(Y(k + 1), yC, known(k + 1, "mix") ? weightedSum(softmax(data.scores[k]), data.values) : null, `c${low(k + 1)}`,
         { role: known(k + 1, "mix") && (k + 1 === t || train) ? "context" : undefined, now: k + 1 === t && (name === "mix" || name === "combine") })));

@@ -178,7 +178,10 @@ def _inner(folder: Path) -> Path:
     owners = {_owner(name) for name in names}
     # One name alone may be what a student calls a file.
     platform = (len(owners) > 1 and None not in owners) or any(map(MOODLE.match, names))
-    return around[0] if platform or not {*METADATA}.isdisjoint(names) else folder
+    exported = not {*METADATA}.isdisjoint(names) and any(
+        n.startswith("submission_") for n in names if n not in METADATA
+    )
+    return around[0] if platform or exported else folder
 
 
 def _is_clutter(name: str) -> bool:
