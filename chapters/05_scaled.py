@@ -396,7 +396,6 @@ x, U, V, _ = next_one(2, seed=2)
 angle = torch.arange(12) * math.pi / 6
 circle = torch.stack([angle.cos(), angle.sin()], 1)
 figure, panels = plt.subplots(1, 2, figsize=(8, 4))
-reach = 1.35 * max(abs(v).max().item() for v in (circle, x @ U.T, x @ V.T))
 for ax, title, q, k in (
     (panels[0], "built", circle.roll(-1, 0), circle),
     (panels[1], "learned at rank 2", x @ U.T, x @ V.T),
@@ -416,6 +415,7 @@ for ax, title, q, k in (
     ax.scatter(*k.T, s=50, color=KEYS)
     ax.scatter(*q.T, s=18, color=QUERY, marker="^", zorder=3)
     ax.set(title=title, aspect="equal", xticks=[], yticks=[])
+    reach = 1.35 * max(abs(k).max().item(), abs(q).max().item())
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
 centred = {"ha": "center", "va": "center", "weight": "bold"}
 panels[0].text(0, 0.3, "dots: keys", color=KEYS, **centred)
