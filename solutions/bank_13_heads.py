@@ -148,7 +148,7 @@ def draw_attention(rng, kind):
     q = normal(rng, B, T, H * d_h)
     if kind == "padded, strong scores":
         # In one sentence words lie far below any number that might stand for minus infinity.
-        far = np.where(mask[2][:, None], np.round(8 * k[2]) / 8 - 200_000, 0)
+        far = np.where(mask[2][:, None], np.round(8 * k[2]) / 8 - 12_000, 0)
         q, k = 15 * q, 10 * k
         q[2], k[2] = 1, far
     return q, k, v, H, mask
@@ -1084,7 +1084,10 @@ def probe(grown, counts, right, weights, lengths, places):
         parts = {{name: weights[c][p, s] for p, name in enumerate({PARTS!r})}}
         return {{"right": float(right[c, s]), "lengths": lengths, **parts}}
 
-    found = grown(train, list(counts), list(seeds), list(places))
+    lists = list(counts), list(seeds), list(places)
+    found = grown(train, *lists)
+    if lists != (list(counts), list(seeds), list(places)):
+        raise ValueError("counts, seeds or places was changed: leave the arguments as they are")
     if not all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(given, kept)):
         raise ValueError("the weights that came back were changed: work on a copy")
     if not isinstance(found, dict) or set(found) != {{"enough", "learned", "always", "fixed"}}:

@@ -1125,11 +1125,14 @@ def probe(sides, grid):
     seeds = [11 + 3 * ((2 * i + 1) % 5) for i in range(len(grid))]
 
     def score(source, target, seed):
-        if not (isinstance(source, bool) and isinstance(target, bool)) or seed not in seeds:
+        if source not in (True, False) or target not in (True, False) or seed not in seeds:
             raise TypeError("score takes True or False for each side, and one of the seeds")
         return float(grid[seeds.index(seed), int(source), int(target)])
 
-    found = sides(score, list(seeds))
+    given = list(seeds)
+    found = sides(score, given)
+    if given != seeds:
+        raise ValueError("seeds was changed: leave it as it is")
     if not isinstance(found, dict) or set(found) != {"source", "target", "verdict"}:
         return "expected a dict with source, target and verdict"
     verdicts = ("no difference seen", "source", "target")

@@ -85,7 +85,8 @@ def deal_out(a, b):
     seen = size([1] * n + [0] * len(b))
     ways = [f for f in itertools.product((0, 1), repeat=len(scores)) if sum(f) == n]
     far = sum(size(flags) >= seen - 1e-9 for flags in ways)
-    return {"p": far / len(ways), "the smallest p": (1 + (n == len(b))) / len(ways)}
+    smallest = (1 + (n == len(b))) / len(ways)
+    return {"p": far / len(ways), "the smallest p": smallest, LEFT: True}
 
 
 def may_say(a, b, interval):
@@ -239,7 +240,9 @@ def _texts(entries):
 
 
 def draw_pairs(rng, kind):
-    n = {"ordinary": 40, "other sizes": 13, "few": 5, "one sentence": 1}.get(kind, 30)
+    # Where they agree, shares of a power of two are exact in any order: no variance below 0.
+    n = {"ordinary": 40, "other sizes": 13, "few": 5, "one sentence": 1, "they agree": 32}
+    n = n.get(kind, 30)
     while True:
         a = rng.random(n) < rng.uniform(0.3, 0.8)
         b = np.where(rng.random(n) < 0.75, a, rng.random(n) < 0.6)
@@ -263,6 +266,7 @@ LINKS = {  # sentences, draws
     "one far off": (8, 60),
     "as many": (8, 8),
     "the same output": (7, 12),
+    "draws with nothing right": (6, 12),
     "worse": (9, 40),
 }
 
@@ -277,9 +281,13 @@ def draw_links(rng, kind):
             right = rng.binomial(np.minimum(drawn, wanted), share)
             tables.append(np.stack([right, drawn, wanted], 1))
         a, b = tables if kind != "worse" else tables[::-1]
+        if kind == "draws with nothing right":
+            a[2:, 0] = 0
         if kind == "the same output":
             b = a.copy()
         draws = rng.integers(0, n, (K, n))
+        if kind == "draws with nothing right":
+            draws[:2] = rng.integers(2, n, (2, n))
         seen, found = bootstrap(a, b, draws)
         if kind == "the same output":
             return a, b, draws
@@ -300,6 +308,7 @@ SEEDS = {
     "many": (5, 4),
     "more": (2, 5),
     "two each": (2, 2),
+    "one each": (1, 1),
 }
 
 
@@ -840,7 +849,7 @@ compare(a, b, draws)
 read chapters/17_evaluation: Why compare in pairs?
 the difference, 2 points, within 1e-4 or 1e-4: ordinary; other sizes; few draws; the same output; worse
     Sums over the sentences first, then one ratio; b minus a.
-p, 4 points, within 1e-5 or 1e-4: ordinary; other sizes; few draws; one far off; as many; the same output; worse
+p, 4 points, within 1e-5 or 1e-4: ordinary; other sizes; few draws; one far off; as many; the same output; worse; draws with nothing right
     Both systems on the same draws, and the share of draws at least as far from what is seen as that is from 0; the corpus counts as a draw.
 RIGHT
 def compare(a, b, draws):
@@ -980,11 +989,11 @@ Q4 = question(
     """q4: Would other seeds say the same?
 deal_out(a, b)
 read chapters/17_evaluation: Apart by chance
-p, 3 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; two each; lower; apart; apart, upside down; one outlier
+p, 3 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; one each; two each; lower; apart; apart, upside down; one outlier
     Every way to choose which scores are the first group's, and the size of the difference of means in each.
 equal differences, 1 point, within 1e-5 or 1e-4: tenths; equal
     What differs by less than 1e-9 is equal, and equal counts as just as large.
-the smallest p, 2 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; two each; apart
+the smallest p, 2 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; one each; two each; apart
     How many ways are there, and how many of them must be as extreme as the most extreme one?
 RIGHT
 def deal_out(a, b):
@@ -1098,13 +1107,16 @@ as seen where two meet two, keeps 4 | (2 if n == m else 1) / len(ways) -> (far i
     For two seeds against two your second number is the first: it must not depend on the scores.
 orders counted, keeps 4 | (2 if n == m else 1) / len(ways) -> (2 if n == m else 1) / math.factorial(n + m)
     You count the orders of all scores: it does not matter in which order a group gets its own.
+an argument changed, keeps 3
+    | scores, n, m = [*a, *b], len(a), len(b) -> n, m = len(a), len(b); a += b; scores = a
+    You change the list a: leave both as they are.
 it could be zero, keeps 4 | (2 if n == m else 1) / len(ways) -> 0.0
     p is never 0: the way that was seen is always one of them.
 numbers exchanged | R -> R[::-1]
     Your numbers have changed places: p comes first.
 """,
     parts={
-        "p": ("p",),
+        "p": ("p", LEFT),
         "equal differences": ("p",),
         "the smallest p": ("the smallest p",),
     },
@@ -1113,10 +1125,12 @@ numbers exchanged | R -> R[::-1]
     probe=PLAIN
     + """
 def probe(deal_out, a, b):
-    found = plain(deal_out(list(a), list(b)))
+    given = list(a), list(b)
+    found = plain(deal_out(*given))
     if not isinstance(found, tuple) or len(found) != 2:
         return found
-    return dict(zip(("p", "the smallest p"), found))
+    left = given == (list(a), list(b))
+    return dict(zip(("p", "the smallest p"), found)) | {"the arguments are left as they are": left}
 """,
 )
 

@@ -547,14 +547,15 @@ def right_for_other_inputs(
             if fits(**{name: partial(_changed, name, change)}):
                 if np.ndim(value) < 2:
                     text = _OF_ROWS.get(text, text)
-                return f"Where yours is wrong, it would be right if {name} were {text}."
+                return f"Where yours is wrong, it is what would be right if {name} were {text}."
     for one, other in permutations(first, 2):
         if _shape_of(first[one]) != _shape_of(first[other]):
             continue
         if one < other and fits(**{one: itemgetter(other), other: itemgetter(one)}):
-            return f"Where yours is wrong, it would be right if {one} and {other} were exchanged."
+            said = "it is what would be right if"
+            return f"Where yours is wrong, {said} {one} and {other} were exchanged."
         if fits(**{one: itemgetter(other)}):
-            return f"Where yours is wrong, it would be right if {one} were {other}."
+            return f"Where yours is wrong, it is what would be right if {one} were {other}."
     return ""
 
 

@@ -233,7 +233,7 @@ def test_one_input_that_several_stages_share_counts_once():
     assert len(wrong) > 1
     assert "would be right if" not in said
     _, said = heard([n for n, case in enumerate(cases) if case.base < 0 and case.kind != DOUBLE])
-    assert "Where yours is wrong, it would be right if V were larger by 1." in said
+    assert "Where yours is wrong, it is what would be right if V were larger by 1." in said
 
 
 def test_what_an_oracle_is_warned_of_reaches_no_terminal(every_case, recwarn):
