@@ -585,12 +585,18 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep their answers and their weights. Pushed by
 #   {{ middle }} they still answer every sentence rightly, with weights {{ moved(mild) }} nats away and the largest weight on
 #   the reason in {{ finds(mild,"attention") }}. Trained uniform they answer as well. (In the first of the three GRUs much of the distance may be another seed's: pushed by {{ weak }} it is {{ f"{pushed['gru', weak][0]['divergence']:.2f}" }} away, by {{ strong }} {{ f"{pushed['gru', strong][0]['divergence']:.2f}" }}; the third {{ f"{pushed['gru', weak][2]['divergence']:.2f}" }} and {{ f"{pushed['gru', strong][2]['divergence']:.2f}" }}.)
-# - **As a guide** (test 4): given the GRU's own weights, a model that sees words alone gets to
-#   {{ low_high(guided["own"]) }}, given the most strongly pushed ones to {{ low_high(guided["pushed"]) }}. But with
-#   uniform weights it gets to
-#   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason. But it is not
-#   shown that the GRU's own weights help more than uniform ones do. A catch: weights can give the class away by
-#   *where* they lie.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>Do the weights know something?</summary>
+#
+# Test 4: given the GRU's own weights, a model that sees words alone gets to
+# {{ low_high(guided["own"]) }}, given the most strongly pushed ones to {{ low_high(guided["pushed"]) }}. But with
+# uniform weights it gets to
+# {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason. But it is not
+# shown that the GRU's own weights help more than uniform ones do. A catch: weights can give the class away by
+# *where* they lie.
 #
 # </details>
 
