@@ -277,7 +277,7 @@ def _without_others(
 def _either(person: Person, files: list[Handed]) -> str:
     """Say between whose files nobody decides, and what would."""
     owners = ", ".join(sorted({owner_of(h.label) for h in files}))
-    what = max(kind_of(h.label) for h in files)
+    what = "folder" if "folder" in {kind_of(h.label) for h in files} else "file"
     return f"{person.id} may be either of {owners}: rename the {what} to the id"
 
 
