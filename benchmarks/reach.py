@@ -77,8 +77,8 @@ from seqattn.training.schedules import LEARNING_RATES
 
 PAGE = BENCHMARKS.with_name("time_to_quality.md")
 ALT = (
-    "A line for each training: validation BLEU over the minutes since it began. A dotted line "
-    f"marks BLEU {MARKS[1]}. The table of the curve below has their means."
+    "A line for each training: validation BLEU over the minutes since it began, on a logarithmic "
+    f"axis. A dotted line marks BLEU {MARKS[1]}. The table of the curve below has their means."
 )
 SMOOTHING = 0.1
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MARKS = 20, 25, 30
 MINUTES = 1, 2, 4, 8, 15, 30  # of the table of the curve
+TICKS = *MINUTES, 60  # of its figure
 BESIDE = "joeynmt", "joeynmt-own"  # whom ours are compared with
 TRAINING = itemgetter("training")
 # Times as fast to BLEU 25, of the training alone.
@@ -81,7 +82,7 @@ def told_ratio(ours: Cell, theirs: Cell, mark: float, count: Count = clock) -> s
     mine, other = (spent(cell, mark, count) for cell in (ours, theirs))
     if mine is None and other is None:
         return "–"
-    bound = "below " if mine is None else "above " if other is None else ""
+    bound = "below\u00a0" if mine is None else "above\u00a0" if other is None else ""
     if count is per_token:
         bound = ""  # a speed need not grow
     last_of_ours, last_of_theirs = (count(cell["points"][-1]) for cell in (ours, theirs))
@@ -141,7 +142,10 @@ def page_lines(
 def draw_curves(
     cells: Sequence[Cell], contestants: "Mapping[str, Contestant]", mark: float
 ) -> "Figure":
-    """Draw each training as BLEU over minutes, a panel for each machine, the mark as a line."""
+    """Draw each training as BLEU over minutes, a panel for each machine, the mark as a line.
+
+    The axis of the minutes is logarithmic: of two curves a distance along it is a ratio of times.
+    """
     import matplotlib.pyplot as plt
 
     use_style()
@@ -161,7 +165,9 @@ def draw_curves(
                 panel.plot(minutes, bleu, color=COLOURS[key], linewidth=1.3, label=name)
         # A title would stand where a phone has the names of the lines.
         panel.set_ylabel(f"machine {machine}\nvalidation BLEU" if boots[1:] else "validation BLEU")
-    panels[0, 0].set(xlim=(0, None), ylim=(0, None))
+    panels[0, 0].set(xscale="log", ylim=(0, None))
+    panels[0, 0].set_xticks(TICKS, [str(minutes) for minutes in TICKS])
+    panels[0, 0].minorticks_off()
     panels[-1, 0].set_xlabel("minutes, validations included")
     most = max(panels[::-1, 0], key=lambda panel: len(panel.get_legend_handles_labels()[1]))
     name_lines(most)

@@ -279,10 +279,10 @@ def test_a_mean_tells_its_range_and_of_how_many_seeds_it_is():
 def test_who_did_not_get_there_took_at_least_so_many_times_as_long():
     slow = cell("joeynmt", (50.0, 5.0, 12.0), (110.0, 22.0, 21.0), end="time is over")
     ratios = [reach_tables.told_ratio(CURVE, slow, mark) for mark in (20, 25, 30)]
-    assert ratios == ["6.00", "above 3.00", "–"]
+    assert ratios == ["6.00", "above\u00a03.00", "–"]
     assert reach_tables.told_ratio(CURVE, slow, 20, reach_tables.TRAINING) == "5.50"
     assert reach_tables.told_ratio(CURVE, slow, 20, reach_tables.thousands) == "1.00"
-    assert reach_tables.told_ratio(slow, CURVE, 25) == "below 0.33"
+    assert reach_tables.told_ratio(slow, CURVE, 25) == "below\u00a00.33"
     assert reach_tables.told_ratio(slow, CURVE, 25, reach_tables.per_token) == "0.18"
 
 
