@@ -266,6 +266,8 @@ def page_lines(record: dict | None) -> list[str]:
         show("Transformer-tiny to the end of its preset", quality.summary_table(groups, costs=True))
     for kind, key, way, took, title in WAYS:
         if found := rows.get(kind):
+            # A precision that all rows share stands above: phones have no room for its column.
+            shared = len({r["precision"] for r in found}) == 1
             heads = ("what", "precision", "launched, tokens/s", way, "ratio", took)
             body = [
                 (r["what"], r["precision"], _number(r["plain"]), _number(r[kind]),
@@ -273,7 +275,9 @@ def page_lines(record: dict | None) -> list[str]:
                  _number(r[f"seconds_to_{key}"], ".1f"))
                 for r in found
             ]  # fmt: skip
-            show(title, table(heads, body))
+            if shared:
+                heads, *body = (row[:1] + row[2:] for row in (heads, *body))
+            show(f"{title}, {found[0]['precision']}" if shared else title, table(heads, body))
     if found := [row for row in notebooks if row not in trainings]:
         body = [(r["what"], _number(r["seconds"])) for r in found]
         show("Notebooks in full mode", table(("notebook", "seconds"), body))

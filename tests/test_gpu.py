@@ -682,11 +682,15 @@ def test_every_kind_of_row_has_its_place_on_the_page():
         "notebook-20_study": {"failed": "it did"},
     }
     parts = {name: {"state": "done", "why": None, "rows": [row]} for name, row in rows.items()}
+    parts["graphs"]["rows"].append({**rows["graphs"], "precision": "bf16"})
     text = "\n".join(gpu.page_lines({"card": CARD, "parts": parts}))
     assert "| bahdanau | 61 | not reached | 35.50 | 4,000 | 20.0 | 9,000 |" in text
     assert "| ours | 9 | JoeyNMT | 2.00 (1.90\u00a0to\u00a02.10) |" in text
     assert "JoeyNMT was not at hand." in text
-    assert "| luong | bf16 | 10 | 15 | 1.50 (1.40\u00a0to\u00a01.60) | 70.0 |" in text
+    # One precision stands in the title, several in a column.
+    assert "**Compiled, on one batch of middling length, bf16**" in text
+    assert "| luong | 10 | 15 | 1.50 (1.40\u00a0to\u00a01.60) | 70.0 |" in text
+    assert "**Replayed from CUDA graphs**" in text
     assert "| toy | tf32 | 20 | 90 | 4.50 (4.40\u00a0to\u00a04.60) | 1.2 |" in text
     assert "| 18_build | 300 |" in text
     assert "| 19_judge, its training | 61 | not reached | 35.50 | 5,000 |" in text
