@@ -814,7 +814,7 @@ ax.annotate(
 ax.text(0.53, 1.02, "query s", color=QUERY)
 for tau, side, shift in (
     (0.05, "right", -0.07),
-    (0.2, "right", -0.07),
+    (0.2, "right", -0.12),
     (1, "right", -0.07),
     (20, "left", 0.07),
 ):

@@ -304,7 +304,7 @@ for n, pairs in drawn.items():
 heads = ("source", *(f"D = {D}" for D in WIDTHS))
 display(ResultTable(heads, rows, "Gold links in the window", "centre t / centre t S/T"))
 
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.6), sharey=True)
+figure, panels = plt.subplots(2, 1, figsize=(6.4, 5.4), sharex=True, sharey=True)
 COLOURS = dict(zip(LENGTHS[1:], (GREY, GREEN, BLUE, ORANGE)))
 drift = {}
 for ax, scaled in zip(panels, (False, True)):
@@ -326,8 +326,8 @@ for ax, scaled in zip(panels, (False, True)):
         "centre t S/T" if scaled else "centre t", (0.06, 0.06), xycoords="axes fraction"
     )
     ax.set_xticks([0, 5, 10], ["start", "middle", "end"])
-    ax.set_xlabel("French sentence")
-panels[0].set_ylabel("linked word − centre")
+    ax.set_ylabel("linked word − centre")
+panels[1].set_xlabel("French sentence")
 name_lines(panels[0])
 plt.show()
 
@@ -451,7 +451,7 @@ ResultTable(
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one for each seed: the mean centre of local-p at each step, in sentences of ten letters written backwards. Before training the centre is in the middle at every step. After 75 updates it falls from the end to the beginning. After 300 it closely follows the right line, from nine down to zero."}}
 figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.0), sharey=True)
-SHADES = {"0": (GREY, ":"), "75": (GREY, "-"), "300": (BLUE, "-")}
+SHADES = {"0": (GREY, ":"), "75": (GREY, (0, (4, 1))), "300": (BLUE, "-")}
 centres = [run["centres"] for run in stored["runs"]["reverse"]["local-p"]]
 for seed, ax in enumerate(panels):
     for update, (shade, dashes) in SHADES.items():

@@ -385,7 +385,7 @@ figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
 read = [token.strip("▁") for token in caption["source_tokens"]]
 ax.bar(range(len(read)), looked, color=WEIGHTS)
 ax.axhline(1, color=GREY, linestyle=":")
-ax.set_xticks(range(len(read)), read, rotation=45)
+ax.set_xticks(range(len(read)), read, rotation=45, ha="right", rotation_mode="anchor")
 ax.set_ylabel("total weight")
 plt.show()
 experiment_card(card, "The card of the sorters and the search")
@@ -541,15 +541,11 @@ ResultTable(heads, rows, title, note)
 #
 # </details>
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, bars of the share that is copied at each French word: nearly one at bo and ada, nearly nothing at the others. Below, the attention map of the sentence: the rows of bo and ada are dark on their names, and most of the other rows are dark on one of the two names as well."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The attention map of the sentence, and beside each of its rows a bar of the share that is copied there. The bars are nearly one at bo and ada, nearly nothing at the others. The rows of bo and ada are dark on their names, and most of the other rows are dark on one of the two names as well."}}
 shown = copying[0]["shown"]
-figure, (top, ax) = plt.subplots(
-    2, 1, figsize=(7.0, 6.4), height_ratios=(1, 5), layout="constrained"
+figure, (ax, side) = plt.subplots(
+    1, 2, figsize=(7.6, 5.4), width_ratios=(4, 1), layout="constrained"
 )
-places = range(len(shown["tokens"]))
-top.bar(places, [1 - gate for gate in shown["gate"]], color=GREY)
-top.set_xticks(places, shown["tokens"], rotation=45, ha="right", rotation_mode="anchor")
-top.set(ylim=(0, 1), ylabel="$1 - p_{gen}$")
 plot_attention(
     torch.tensor(shown["weights"]),
     shown["source"],
@@ -558,6 +554,10 @@ plot_attention(
     annotate=False,
     cbar=False,
 )
+side.sharey(ax)
+side.barh(ax.get_yticks(), [1 - gate for gate in shown["gate"]], color=GREY)
+side.tick_params(labelleft=False)
+side.set(xlim=(0, 1), xlabel="$1 - p_{gen}$")
 plt.show()
 experiment_card(copied["card"])
 

@@ -253,7 +253,8 @@ each = stored["card"]["updates_a_point_of_a_curve"]
 for (name, runs), colour in zip(short.items(), (KEYS, GREEN, PINK, ORANGE)):
     for label, run in zip((name, None, None), runs):
         at = [each * (i + 1) for i in range(len(run["curve"]))]
-        ax.plot(at, run["curve"], color=colour, linewidth=1.4, label=label)
+        dashes = "--" if "without" in name else "-"
+        ax.plot(at, run["curve"], color=colour, lw=1.4, ls=dashes, label=label)
 ax.set(xlabel="updates", ylabel="training loss, nats a token")
 name_lines(ax)
 plt.show()
@@ -641,14 +642,16 @@ Recency(
 # | mixture of experts | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
 # | rotary positions | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
 # | grouped heads (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
-# | FlashAttention | {cite:t}`dao2022` | the order of work, {eq}`eq-online-softmax` | the function |
+# | FlashAttention | {cite:t}`dao2022`; later versions: {cite:t}`dao2024`, {cite:t}`shah2024` | the order of work, {eq}`eq-online-softmax` | the function |
 # | sliding windows | {cite:t}`beltagy2020` | the mask ([chapter 10](10_local.ipynb)); old keys leave the cache | all else |
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
 # | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
 
 # %% [markdown]
 # There are further changes. *Latent attention* keeps one short vector for each word, from which keys and values
-# are made {cite:p}`deepseek2024`; queries and keys are normalised before the product {cite:p}`henry2020`; some
+# are made {cite:p}`deepseek2024`; queries and keys are normalised before the product {cite:p}`henry2020`, or a
+# $\tanh$ keeps the scores within limits {cite:p}`gemma2024`; a learned score that belongs to no word takes part in
+# each head's softmax, so that a head can give its weight to nobody {cite:p}`openai2025`; some
 # models put layers of linear attention, or of other recurrences such as Mamba {cite:p}`gu2023`, in between.
 
 # %% [markdown]

@@ -384,6 +384,7 @@ if not FULL:
     panels[3].axhline(100 * diagonal, color=GREY, linestyle="--")
     panels[3].set(ylabel="AER (%)", ylim=(0, 100))
 panels[-1].set_xlabel("updates")
+figure.align_ylabels()
 plt.show()
 assert FULL or (
     rates[-1] < 100 * diagonal < rates[0]

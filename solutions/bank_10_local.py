@@ -205,7 +205,7 @@ def draw_pattern(rng, kind):
         mask[-1, 0] = True
         if short_ways(mask):
             return mask, False
-    n = {"large": 90, "one position": 1, "few words": 5}.get(kind, 12)
+    n = {"large": 54, "one position": 1, "few words": 5}.get(kind, 12)
     causal = kind.startswith("causal")
     places = np.arange(n)
     away = np.abs(places[:, None] - places)
@@ -232,8 +232,13 @@ def draw_pattern(rng, kind):
         mask[:, 3] = False
     elif kind == "looking back, but not causal":
         mask = places <= places[:, None]
-    elif kind in ("large", "few words"):
+    elif kind == "few words":
         mask = away <= 1
+    elif kind == "large":
+        # A crowd of 16 and a queue of 38: before the last has heard of the crowd, the ways within
+        # the crowd are more than 32 bits can count.
+        mask = away <= 1
+        mask[:16, :16] = True
     elif kind == "a shortcut":
         mask = away <= 1
         mask[0, 2] = mask[2, 0] = True
@@ -919,7 +924,7 @@ gives up too early | if torch.equal(more, heard): -> if layers >= 3:
     You give up after a few layers: stop when nothing new is heard.
 number of pairs | return layers -> return int(mask.sum())
     You count the pairs that are scored: the question asks for layers.
-width of the pattern alone, keeps 1 | return layers -> return math.ceil((n - 1) / max(1, int(mask[0].sum()) - 1))
+width of the pattern alone | return layers -> return math.ceil((n - 1) / max(1, int(mask[0].sum()) - 1))
     You compute with the width of a window: the pattern need not be one.
 one direction is enough, keeps 1 | while not heard[wanted].all(): -> while not (heard | heard.T)[wanted].all():
     You count a pair as connected if one of the two has heard of the other: each has to hear of the other.

@@ -187,7 +187,7 @@ def _letter_size(ax: "Axes", grid: np.ndarray) -> float:
     box, dpi = ax.get_window_extent(), ax.figure.dpi
     cell = min(box.width / columns, box.height / rows) / dpi
     # Letters that would be small for a phone fill more of their cell.
-    smallest = min(72 * READABLE / DPI, 72 * cell * 0.8)
+    smallest = min(72 * READABLE / DPI, 72 * cell)
     return float(np.clip(72 * cell * 0.62, max(smallest, 6), 12))
 
 

@@ -183,9 +183,12 @@ def _stack(figure: "Figure", columns: int, before: list[tuple[Any, Any, bool]]) 
 
 def _fit(figure: "Figure", width: int) -> None:
     """Have done again what depends on the width."""
-    for refit in getattr(figure, "refits", ()):
+    refits = getattr(figure, "refits", ())
+    for refit in refits:
         refit(width)
     figure.draw_without_rendering()
+    if refits:  # a layout takes up the room that a refit has left only when it is drawn again
+        figure.draw_without_rendering()
 
 
 def _smallest(figure: "Figure") -> float:

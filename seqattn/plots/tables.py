@@ -21,6 +21,8 @@ _NUMBER = re.compile(rf"{_ONE}(?: to {_ONE}| \({_ONE} to {_ONE}\))?")
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\.?\d)")
 # An option of a command stays whole where the line breaks.
 _OPTION = re.compile(r"(?<!\S)--[\w-]+")
+# So does the end of a range, or a spread.
+_END = re.compile(r" (to|±) (?=[+−\d.])")
 # Names that programs give, and what readers call the same.
 _NAMES = {
     "aer": "AER",
@@ -183,7 +185,7 @@ def _facts(name: str, value: Any) -> Iterable[tuple[str, str]]:
 
 
 def _held(text: str) -> str:
-    return _OPTION.sub(r'<span class="sa-held">\g<0></span>', text)
+    return _END.sub(" \\1\u00a0", _OPTION.sub(r'<span class="sa-held">\g<0></span>', text))
 
 
 def _shown(cell: Any) -> str:

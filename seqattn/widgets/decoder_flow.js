@@ -73,7 +73,7 @@ const figure = {
   // Columns are steps. Rows stand in the order of events, the first at the bottom.
   places(get, wide) {
     const rows = get("order") === "before" ? ["p", "f", "s", "c", "alpha", "y"] : ["p", "f", "c", "alpha", "s", "y"];
-    const first = 26, column = (wide - first - 44) / 2.72;
+    const first = 26, column = (wide - first - 56) / 2.72;
     return { X: (t) => (t ? first + column * (t - 0.28) : first - 6), Y: (box) => 34 + 58 * rows.indexOf(box), height: 34 + 58 * 5 + 60 };
   },
 

@@ -46,6 +46,7 @@ const figure = {
     const edge = (x) => sx(clamp(x, -0.6, last + 0.1)), wide = Math.min(34, 0.62 * (sx(1) - sx(0)));
     const [from, to] = [edge(n.centre - D), edge(n.centre + D)], open = ui.open() || n.z === ui.get("start").z;
     const grid = Array.from({ length: 61 }, (_, i) => n.centre - D + (i / 60) * 2 * D).filter((x) => x >= -0.6 && x <= last + 0.1);
+    const letters = { "text-anchor": "middle", style: sx(1) - sx(0) < 28 ? "font-size:11px" : null };
     plot.paint([width, 256],
       s("rect", { x: from, y: 34, width: Math.max(0, to - from), height: 156, fill: "currentColor", "fill-opacity": 0.1, stroke: "none", class: "query", style: "stroke:none" }),
       group,
@@ -57,9 +58,9 @@ const figure = {
       labels.map((label, i) => {
         const outside = !n.seen.includes(i);
         return [
-          words(sx(i), 208, label, { "text-anchor": "middle", "font-weight": outside ? 400 : 700, class: outside ? "sa-soft" : "" }),
+          words(sx(i), 208, label, { ...letters, "font-weight": outside ? 400 : 700, class: outside ? "sa-soft" : "" }),
           words(sx(i), 225, String(i), { "text-anchor": "middle", class: "sa-soft" }),
-          words(sx(i), 242, fmt(ui.get("scores")[i], 1), { "text-anchor": "middle", class: "scores" })];
+          words(sx(i), 242, fmt(ui.get("scores")[i], 1), { ...letters, class: "scores" })];
       }),
       Array.from({ length: Math.round(n.pads) }, (_, i) => words(sx(words_ + i), 208, "·", { "text-anchor": "middle", class: "sa-soft" })));
   },
