@@ -836,8 +836,8 @@ for found in translator.translate(mine):
     print(found.source, "->", found.text, note)
 
 # %% [markdown]
-# In the run stored here the second translation is wrong in a telling way: *mord* is "bites". The pattern
-# *ne … pas* is right; the verb is not.
+# In the run stored here the second translation is wrong in a telling way. The frame around the verb, *mon
+# frère ne … pas le chien*, is right; the verb is not *voit*, "sees".
 #
 # ### Three seeds, three yardsticks, one look at the test
 #

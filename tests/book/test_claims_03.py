@@ -1,5 +1,7 @@
 """Proofs and properties that chapters/claims/03_additive.yml and the formulas of chapter 3 name."""
 
+import re
+
 import nbformat
 import pytest
 import torch
@@ -150,8 +152,8 @@ def test_counting_words_that_look_at_the_end_as_wrong_the_ranges_overlap():
     assert ranges == ["0.184", "0.200", "0.198", "0.275"]
 
 
-def test_the_stored_run_writes_bites_for_see():
-    # Rounding decides it, so no other processor need write the same.
+def test_the_stored_run_misses_the_verb_alone():
+    # Rounding decides which verb it is, so no other processor need write the same.
     notebook = nbformat.read(CHAPTERS / "03_additive.ipynb", as_version=4)
     [printed] = [
         output.text
@@ -159,4 +161,7 @@ def test_the_stored_run_writes_bites_for_see():
         if cell.cell_type == "code" and "mine = [" in cell.source
         for output in cell.outputs
     ]
-    assert "my brother does not see the dog -> mon frère ne mord pas le chien" in printed
+    sentence = "my brother does not see the dog -> mon frère ne (\\w+) pas le chien"
+    found = re.search(sentence, printed)
+    assert found is not None
+    assert found[1] != "voit"
