@@ -4,7 +4,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["Dropout", "dropout"]
+__all__ = ["Dropout", "check_dropout", "dropout"]
+
+
+def check_dropout(p: float) -> None:
+    """Refuse what is no probability from 0 to below 1, NaN included."""
+    if not 0 <= p < 1:
+        raise ValueError(f"dropout is {p}; expected a probability from 0 to below 1")
 
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
@@ -45,8 +51,7 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     >>> dropout(torch.ones(8), 0.5)
     tensor([2., 0., 2., 0., 0., 2., 2., 0.])
     """
-    if not 0 <= p < 1:
-        raise ValueError(f"p is {p}; expected a probability from 0 to below 1")
+    check_dropout(p)
     if not training or p == 0.0:
         return x
     if x.device.type != "cpu" or torch.compiler.is_compiling():
@@ -59,6 +64,10 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
 
 class Dropout(nn.Dropout):
     """:func:`dropout` as a layer."""
+
+    def __init__(self, p: float):
+        check_dropout(p)
+        super().__init__(p)
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop features in training, and only there."""

@@ -3,7 +3,13 @@
 import torch
 from torch import Tensor
 
-__all__ = ["at_least_single", "autocast", "computes_bf16", "ready_for_products"]
+__all__ = [
+    "at_least_single",
+    "autocast",
+    "computes_bf16",
+    "held_temperature",
+    "ready_for_products",
+]
 
 
 def at_least_single(kind: torch.dtype) -> torch.dtype:
@@ -12,6 +18,12 @@ def at_least_single(kind: torch.dtype) -> torch.dtype:
     In bfloat16 there is no number between 256 and 258: position 257 would be another word's.
     """
     return torch.promote_types(kind, torch.float32)
+
+
+def held_temperature(temperature: float, kind: torch.dtype) -> float:
+    """Bring a temperature above 0 into what a type can hold: neither 0 nor infinite in it."""
+    limits = torch.finfo(kind)
+    return min(max(temperature, limits.tiny), limits.max)
 
 
 def autocast(device: torch.device, bf16: bool) -> torch.autocast:

@@ -24,6 +24,8 @@ from typing import (
     get_type_hints,
 )
 
+import numpy as np
+
 from seqattn.extras import require
 
 __all__ = [
@@ -163,6 +165,9 @@ class Settings:
     def __post_init__(self) -> None:
         for option in _options(type(self)):
             value = getattr(self, option.name)
+            if isinstance(value, np.generic):  # as sweeps give them; they must be stored as JSON
+                value = value.item()
+                object.__setattr__(self, option.name, value)
             if not _suits(type(self), option.name, value):
                 wanted = expected(type(self), option.name)
                 raise ValueError(f"{option.name} is {value!r}; expected {wanted}")

@@ -34,6 +34,8 @@ def test_nearly_all_is_nearly_all():
 def test_what_is_no_probability_of_dropping_is_refused(p, training):
     with pytest.raises(ValueError, match="expected a probability from 0 to below 1"):
         dropout(torch.ones(3), p, training)
+    with pytest.raises(ValueError, match="expected a probability from 0 to below 1"):
+        Dropout(p)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])

@@ -29,7 +29,8 @@ from torch import Tensor, nn
 
 from seqattn.attention.masks import expand_mask, forget_unseen
 from seqattn.attention.scores import Score
-from seqattn.dropout import dropout
+from seqattn.dropout import check_dropout, dropout
+from seqattn.precision import held_temperature
 
 __all__ = [
     "Attention",
@@ -120,7 +121,7 @@ def masked_softmax(
     if temperature != 1.0 and scores.numel():
         # Subtract first: dividing large half-precision scores by a small τ would overflow.
         top = _block(scores, mask).amax(dim, keepdim=True).detach()
-        scores = (scores - top) / temperature
+        scores = (scores - top) / held_temperature(temperature, scores.dtype)
     weights = _block(scores, mask).softmax(dim)
     if mask is None:
         return weights
@@ -427,8 +428,7 @@ class Attention(Mechanism):
         dropout: float = 0.0,
     ):
         super().__init__()
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout is {dropout}; expected a probability from 0 to below 1")
+        check_dropout(dropout)
         self.score = score
         self.normalize = normalize
         self.dropout = dropout

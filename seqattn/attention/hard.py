@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.attention.core import Attention, Mechanism, Memory, weighted_sum
+from seqattn.attention.core import Attention, Mechanism, Memory
 from seqattn.attention.masks import check_bool
 from seqattn.attention.scores import Score
 
@@ -135,9 +135,10 @@ class HardAttention(Mechanism):
             position = torch.multinomial(flat, 1, generator=generator).view(possible.shape)
         else:
             position = chances.argmax(-1)
-        places = torch.arange(weights.shape[-1], device=position.device)
-        one_hot = ((position.unsqueeze(-1) == places) & possible.unsqueeze(-1)).to(weights.dtype)
-        context = weighted_sum(one_hot, memory.values)
+        # Fetched, not summed with weights of 0 and 1: beside it may stand anything.
+        rows = position.flatten(1) if position.dim() > 1 else position.unsqueeze(1)
+        fetched = memory.values.gather(1, rows.unsqueeze(-1).expand(-1, -1, soft.shape[-1]))
+        context = fetched.view(soft.shape).masked_fill(~possible.unsqueeze(-1), 0.0)
         if self.gradient == "straight-through":
             context = context.detach() + (soft - soft.detach())
         chosen = weights.gather(-1, position.unsqueeze(-1)).squeeze(-1)
@@ -206,8 +207,9 @@ def score_function_loss(
             f"reward less baseline has shape {tuple(advantage.shape)}; expected that of log_prob, "
             f"{tuple(log_prob.shape)}"
         )
-    each = advantage * log_prob
     if mask is None:
-        return -each.sum() / max(each.numel(), 1)
+        return -(advantage * log_prob).sum() / max(advantage.numel(), 1)
     check_bool(mask)
-    return -each.masked_fill(~mask, 0.0).sum() / mask.sum().clamp(min=1)
+    # Before the product, whose gradient would else meet whatever stands where no choice was.
+    advantage, log_prob = (x.masked_fill(~mask, 0.0) for x in (advantage, log_prob))
+    return -(advantage * log_prob).sum() / mask.sum().clamp(min=1)

@@ -236,7 +236,7 @@ class LocalAttention(Mechanism):
             if one:
                 raise ValueError("monotonic alignment needs the position of the query, from 0")
             position = 0
-        _check_position(position)
+        _check_position(position, queries.shape[0])
         first_step = torch.as_tensor(position, device=queries.device).expand(queries.shape[0])
         steps = torch.arange(queries.shape[1], device=queries.device)
         return (first_step.unsqueeze(1) + steps).to(kind)
@@ -287,12 +287,17 @@ def _gather(x: Tensor, positions: Tensor) -> Tensor:
     return x[rows, positions].flatten(0, 1)
 
 
-def _check_position(position: int | Tensor) -> None:
-    """Refuse what is no whole number; of a tensor, by its kind alone."""
+def _check_position(position: int | Tensor, batch: int) -> None:
+    """Refuse what are no whole numbers; a tensor by its kind and shape, whatever it holds."""
     if not isinstance(position, Tensor):
         check_whole("position", position, least=0)
     elif position.is_floating_point() or position.dtype == torch.bool:
         raise ValueError(f"position has dtype {position.dtype}; expected whole numbers")
+    elif position.shape not in ((), (batch,)):
+        raise ValueError(
+            f"position has shape {tuple(position.shape)}; expected ({batch},), one for each "
+            "sentence"
+        )
 
 
 def _sentences(memory: Memory) -> tuple[Tensor | None, Tensor]:

@@ -236,7 +236,7 @@ def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
         Without what cannot be seen, and no gradient passes there. The tensor itself where there is
         no mask, or one that does not fit, which is refused where it is used.
     """
-    if mask is None or mask.dtype != torch.bool or x.dim() != 3:
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or x.dim() != 3:
         return x
     batch, keys = x.shape[:2]
     seen = mask

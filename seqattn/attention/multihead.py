@@ -19,7 +19,7 @@ from seqattn.attention.core import (
 )
 from seqattn.attention.masks import expand_mask, forget_unseen
 from seqattn.attention.scores import scaled_dot_score
-from seqattn.dropout import dropout
+from seqattn.dropout import check_dropout, dropout
 from seqattn.settings import check_whole
 
 __all__ = ["CrossAttention", "MultiHeadAttention", "SelfAttention"]
@@ -76,8 +76,7 @@ class MultiHeadAttention(Mechanism):
                 f"{heads} heads cannot share d_model={d_model} evenly; "
                 "expected a number of heads that divides it"
             )
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout is {dropout}; expected a probability from 0 to below 1")
+        check_dropout(dropout)
         self.heads = heads
         self.dropout = dropout
         self.query = nn.Linear(d_model, d_model, bias=bias)

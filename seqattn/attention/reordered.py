@@ -10,7 +10,6 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from seqattn.attention.core import weighted_sum
 from seqattn.attention.masks import expand_mask, forget_unseen
@@ -188,7 +187,7 @@ def linear_attention(
             "expects one query for each key"
         )
     keys, values = forget_unseen(keys, mask), forget_unseen(values, mask)
-    asked, known = F.elu(query) + 1, F.elu(keys) + 1
+    asked, known = _features(query), _features(keys)
     if mask is not None:
         known = known * mask[..., None]  # φ(0) is 1, not 0
     if causal:
@@ -200,6 +199,11 @@ def linear_attention(
         context = asked @ (known.mT @ values)
         total = asked @ known.sum(1).unsqueeze(-1)
     return context / total.masked_fill(total == 0, 1.0)
+
+
+def _features(x: Tensor) -> Tensor:
+    """Give elu(x) + 1. Below 0 that is exp(x), which loses digits by way of exp(x) − 1."""
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
 
 
 def _check(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor | None:

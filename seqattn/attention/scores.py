@@ -387,9 +387,10 @@ def concat_score(
     tensor([[1.5232, 1.9281]])
     """
     d_query, d_key = query.shape[-1], keys.shape[-1]
-    if W.shape[1] != d_query + d_key:
+    if W.dim() != 2 or W.shape[1] != d_query + d_key:
         raise ValueError(
-            f"W has {W.shape[1]} columns; expected d_query + d_key = {d_query} + {d_key}"
+            f"W has shape {tuple(W.shape)}; expected (d_attn, d_query + d_key), with "
+            f"{d_query} + {d_key} columns"
         )
     return additive_score(query, keys, W[:, :d_query], W[:, d_query:], v)
 
@@ -530,6 +531,7 @@ def truncate_rank(
     """
     if W.dim() != 2:
         raise ValueError(f"W has shape {tuple(W.shape)}; expected (d_query, d_key)")
+    check_whole("rank", rank)
     if not 1 <= rank <= min(W.shape):
         raise ValueError(f"rank is {rank}; expected 1 to min(d_query, d_key) = {min(W.shape)}")
     left, values, right = torch.linalg.svd(W, full_matrices=False)
@@ -617,6 +619,11 @@ def _project(name: str, x: Tensor, weight_name: str, W: Tensor | None) -> Tensor
 
 
 def _check_size(name: str, x: Tensor, weight_name: str, W: Tensor) -> None:
+    if W.dim() != 2:
+        raise ValueError(
+            f"{weight_name} has shape {tuple(W.shape)}; expected two axes, what comes out and what "
+            "goes in"
+        )
     if x.shape[-1] != W.shape[1]:
         raise ValueError(
             f"{name} of size {x.shape[-1]} cannot meet {weight_name} of shape "

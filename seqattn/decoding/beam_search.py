@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
 from seqattn.attention import padding_mask
@@ -157,15 +157,15 @@ def beam_search(
     return _trace_back(trail, places, finished.scores.gather(1, places))
 
 
-def length_penalty(lengths: Int[Tensor, "..."], alpha: float) -> Float[Tensor, "..."]:
+def length_penalty(lengths: Real[Tensor, "..."], alpha: float) -> Float[Tensor, "..."]:
     r"""Length penalty of Wu et al., :math:`\mathrm{lp}(n) = \left(\frac{5 + n}{6}\right)^\alpha`.
 
     A sum of log-probabilities falls with every token, so that without it short sentences win.
 
     Parameters
     ----------
-    lengths : integers, any shape
-        Number of tokens n, the end of the sentence included.
+    lengths : whole numbers of any type, any shape
+        Number of tokens n, the end of the sentence included. In float64, so are the divisors.
     alpha : float
         0 compares sums as they are; 1 divides them by (5 + n) / 6, which ranks long sentences
         nearly as means over the tokens do, and short ones less so.
@@ -281,14 +281,20 @@ class _Ranking(NamedTuple):
 
     def ranks(self, beams: _Beams) -> Tensor:
         """Give each sentence its rank, as if it ended here."""
-        ranks = beams.scores / length_penalty(beams.lengths, self.alpha)
+        ranks = beams.scores / self._divisors(beams.lengths)
         if beams.coverage is not None:
             ranks = ranks + coverage_penalty(beams.coverage, self.beta, beams.real)
         return ranks
 
     def bound(self, beams: _Beams) -> Tensor:
         """Give what no continuation can exceed: all to come is certain, and all is covered."""
-        return beams.scores / length_penalty(beams.limits, self.alpha)
+        return beams.scores / self._divisors(beams.limits)
+
+    def _divisors(self, lengths: Tensor) -> Tensor:
+        # A large alpha leaves 32 bits soon. Nor may it be infinite: −inf, of places without any
+        # chance, would become NaN, and come first.
+        largest = torch.finfo(torch.float64).max
+        return length_penalty(lengths.double(), self.alpha).clamp(max=largest)
 
 
 def _first_beams(real: Tensor, limits: Tensor, covered: bool) -> _Beams:

@@ -17,7 +17,7 @@ from seqattn.decoding.rows import (
     scatter_rows,
     to_hypotheses,
 )
-from seqattn.precision import at_least_single
+from seqattn.precision import at_least_single, held_temperature
 from seqattn.settings import check_whole, is_number
 from seqattn.specials import BOS, EOS, PAD
 
@@ -100,10 +100,9 @@ def sample(
     check_sampling(temperature, top_k, top_p)
 
     def draw(logits: Tensor) -> Tensor:
-        # Relative to the largest, which so stays 0 and cannot become infinite; and a temperature
-        # that this kind of number cannot hold must not become 0.
-        least = torch.finfo(logits.dtype).tiny
-        logits = (logits - logits.amax(-1, keepdim=True)) / max(temperature, least)
+        # Relative to the largest, which so stays 0 and cannot become infinite.
+        logits = logits - logits.amax(-1, keepdim=True)
+        logits = logits / held_temperature(temperature, logits.dtype)
         chances = truncate(logits, top_k=top_k, top_p=top_p).softmax(-1)
         return torch.multinomial(chances, 1, generator=generator)[:, 0]
 
@@ -177,7 +176,9 @@ def truncate(
         chances = ordered.softmax(-1)
         before = chances.cumsum(-1) - chances  # probability of all that is likelier
         if top_p < 1:  # all the rest rounds to 1 before the last words come
-            ordered = ordered.masked_fill(before >= top_p, -torch.inf)
+            beyond = before >= top_p
+            beyond[:, 0] = False  # where a tiny p rounds to 0
+            ordered = ordered.masked_fill(beyond, -torch.inf)
         logits = torch.empty_like(logits).scatter(-1, index, ordered)
     return logits
 

@@ -34,6 +34,11 @@ def length_limits(
         check_whole("max_len", max_len, least=1)
     elif max_len.is_floating_point() or max_len.dtype == torch.bool:
         raise ValueError(f"max_len holds {max_len.dtype}; expected whole numbers")
+    elif max_len.shape not in ((), source.shape[:1]):
+        raise ValueError(
+            f"max_len has shape {tuple(max_len.shape)}; expected ({len(source)},), one for each "
+            "sentence"
+        )
     limits = torch.as_tensor(max_len, device=source.device).expand(source.shape[0])
     if limits.numel() and int(limits.min()) < 1:
         raise ValueError(f"max_len is {int(limits.min())}; expected at least 1")

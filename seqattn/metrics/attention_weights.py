@@ -19,6 +19,7 @@ from torch import Tensor
 
 from seqattn.attention.masks import check_lengths, expand_mask
 from seqattn.metrics.symmetrization import symmetrize
+from seqattn.precision import at_least_single
 
 __all__ = [
     "PatternScores",
@@ -87,14 +88,15 @@ def attention_entropy(
     >>> attention_entropy(weights, base=2).nanmean()
     tensor(0.5000)
     """
-    if base is not None and (base <= 0 or base == 1):
+    if base is not None and (not base > 0 or base == 1):
         raise ValueError(f"base is {base}; expected a positive number other than 1 (2 for bits)")
     weights, lengths, attends = _prepare(weights, mask)
     # The logarithm never sees a 0: its value would be harmless (0 · -inf is patched by entr or
     # xlogy), its gradient not. Subtracting from 0.0 avoids the minus zero of a one-hot row.
     entropy = 0.0 - (weights * weights.where(weights > 0, 1.0).log()).sum(-1)
     if normalized:
-        entropy = entropy / lengths.log().where(lengths > 1, 1.0)
+        # Rounding may lift a uniform row above 1.
+        entropy = (entropy / lengths.log().where(lengths > 1, 1.0)).clamp(max=1.0)
     elif base is not None:
         entropy = entropy / math.log(base)
     return entropy.where(attends, torch.nan)
@@ -256,6 +258,7 @@ def pattern_scores(
             f"weights have shape {tuple(weights.shape)}; expected (batch, heads, positions, "
             "positions), a square map for each head"
         )
+    weights = weights.to(at_least_single(weights.dtype))
     check_lengths(lengths, batch)
     if not bool(((lengths >= 1) & (lengths <= size)).all()):
         raise ValueError(f"lengths are {lengths.tolist()}; expected each from 1 to {size}")
@@ -470,7 +473,11 @@ def _links(chosen: Tensor) -> list[set[tuple[int, int]]]:
 
 
 def _prepare(weights: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Blank what the mask forbids; count attendable positions; say which rows attend at all."""
+    """Blank what the mask forbids; count attendable positions; say which rows attend at all.
+
+    In 32 bits at least: half of that can neither count far nor add up many weights.
+    """
+    weights = weights.to(at_least_single(weights.dtype))
     if mask is None:
         lengths = weights.new_full(weights.shape[:-1], weights.shape[-1])
     else:

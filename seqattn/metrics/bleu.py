@@ -216,6 +216,9 @@ def tokenized_bleu(
     for texts in (hypotheses, references):
         if isinstance(texts, str):
             raise TypeError(f"{texts!r} is one string; expected a list of strings")
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"a text is {text!r}; expected a string")
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
     score, signature = _score_texts(
         metric, moses_tokens(hypotheses, language), moses_tokens(references, language)
@@ -263,9 +266,9 @@ def _score_texts(
             raise TypeError(
                 f"a text is {text!r}; expected a string: sacrebleu splits it into words itself"
             )
-    if len({len(group) for group in groups}) != 1:
+    if len({len(group) for group in groups}) != 1 or not groups[0]:
         raise ValueError(
-            "expected the same number of references for every hypothesis; got from "
+            "expected the same number of references for every hypothesis, at least one; got from "
             f"{min(map(len, groups))} to {max(map(len, groups))} (each reference is one string, "
             "not a list of its words)"
         )

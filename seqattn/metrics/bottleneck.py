@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from seqattn.settings import check_whole
+
 __all__ = ["gradient_reach", "longest_countable", "superpose", "unpack"]
 
 
@@ -175,7 +177,7 @@ def gradient_reach(
     Raises
     ------
     ValueError
-        If ``inputs`` does not require a gradient.
+        If ``inputs`` does not require a gradient, or there are no probes.
     RuntimeError
         If ``summary`` was not computed from ``inputs``.
 
@@ -187,6 +189,7 @@ def gradient_reach(
     """
     if not inputs.requires_grad:
         raise ValueError("inputs do not require a gradient: call inputs.requires_grad_() first")
+    check_whole("probes", probes, least=1)
     squares = inputs.new_zeros(inputs.shape[:2])
     for _ in range(probes):
         # Drawn on the CPU, so that a generator gives the same numbers on every device.

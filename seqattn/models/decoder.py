@@ -93,6 +93,8 @@ class AttentionDecoder(nn.Module):
     ------
     ValueError
         If an option is unknown.
+    TypeError
+        If the attention is no mechanism.
 
     References
     ----------
@@ -129,6 +131,11 @@ class AttentionDecoder(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
+        if not (attention is None or isinstance(attention, Mechanism)):
+            raise TypeError(
+                f"attention is {attention!r}; expected a mechanism, such as "
+                "BahdanauAttention(...), or None"
+            )
         if style not in ("bahdanau", "luong"):
             raise ValueError(f"style is {style!r}; expected 'bahdanau' or 'luong'")
         self.d_encoder = d_encoder

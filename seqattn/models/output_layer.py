@@ -104,6 +104,11 @@ def guess_frequencies(
         :class:`~seqattn.models.PointerGenerator` keeps its bias, and words that are copied do not
         count.
 
+    Raises
+    ------
+    ValueError
+        If a token is beyond the vocabulary, and ``size`` does not say that some may be.
+
     Examples
     --------
     >>> from seqattn.models import ModelConfig, build_model
@@ -112,8 +117,11 @@ def guess_frequencies(
     >>> model.vocabulary.bias.detach().exp()
     tensor([0.0909, 0.0909, 0.2727, 0.0909, 0.2727, 0.1818])
     """
-    size = vocabulary.out_features if size is None else size
-    counts = torch.ones(size, dtype=torch.float64)
     tokens = torch.tensor([token for target in targets for token in target], dtype=torch.long)
+    if size is None:
+        size = vocabulary.out_features
+        if tokens.numel() and int(tokens.max()) >= size:
+            raise ValueError(f"token {int(tokens.max())} is in the targets; expected below {size}")
+    counts = torch.ones(size, dtype=torch.float64)
     counts += torch.bincount(tokens[tokens < size], minlength=size)
     vocabulary.bias[:size] = (counts / counts.sum()).log()

@@ -132,7 +132,8 @@ def rotate_positions(
     Raises
     ------
     ValueError
-        If d is odd: features turn in pairs; or the base is not above 1.
+        If d is odd: features turn in pairs; x has one axis or holds no real numbers; or the base is
+        not above 1.
 
     References
     ----------
@@ -144,6 +145,11 @@ def rotate_positions(
     tensor([[1.0000, 0.0000],
             [0.5403, 0.8415]])
     """
+    if x.dim() < 2 or not x.is_floating_point():
+        raise ValueError(
+            f"x has shape {tuple(x.shape)} and dtype {x.dtype}; expected real numbers, "
+            "(..., positions, d)"
+        )
     length, size = x.shape[-2:]
     if size % 2:
         raise ValueError(f"x has {size} features; expected an even number, which turn in pairs")
@@ -159,7 +165,8 @@ def _angles(
     length: int, size: int, start: int, base: float, kind: torch.dtype, device: torch.device | None
 ) -> Float[Tensor, "length pairs"]:
     """Give the angle of each pair of features at each position, in radians."""
-    if not base > 1:
+    check_whole("length", length, least=0)
+    if not 1 < base < math.inf:
         raise ValueError(f"base is {base}; expected a number above 1, so that rates differ")
     steps = torch.arange(0, size, 2, device=device, dtype=kind)
     rates = torch.exp(-math.log(base) / size * steps)
@@ -409,9 +416,9 @@ class Transformer(StepwiseModel):
     Raises
     ------
     ValueError
-        If a size is below 1 or no whole number; heads do not divide ``d_model``; norm, positions or
-        tie are unknown; sinusoidal or rotary positions meet an odd size; or all is tied and the
-        vocabularies differ in size.
+        If a size is below 1 or no whole number; a dropout is no probability from 0 to below 1;
+        heads do not divide ``d_model``; norm, positions or tie are unknown; sinusoidal or rotary
+        positions meet an odd size; or all is tied and the vocabularies differ in size.
 
     References
     ----------
@@ -446,7 +453,11 @@ class Transformer(StepwiseModel):
         tie: Tie = "none",
     ):
         super().__init__()
-        check_whole("layers", layers, least=1)
+        sizes = {"source_vocab": source_vocab, "target_vocab": target_vocab, "d_model": d_model,
+                 "heads": heads, "layers": layers, "d_feedforward": d_feedforward,
+                 "max_len": max_len}  # fmt: skip
+        for name, size in sizes.items():
+            check_whole(name, size, least=1)
         if positions not in get_args(Positions):
             *first, last_name = map(repr, get_args(Positions))
             known = f"{', '.join(first)} or {last_name}"

@@ -55,7 +55,8 @@ class TrainingConfig(Settings):
         be learned; see :func:`~seqattn.models.guess_frequencies`.
     accumulate : int
         Batches in an update, for gradient accumulation: their gradients are added up as if they
-        were one. Gives large updates to a small memory.
+        were one (with a ``doubly_stochastic_penalty`` nearly so: its mean is that of each batch).
+        Gives large updates to a small memory.
     sampling : {"linear", "exponential", "inverse_sigmoid"}, optional
         Scheduled sampling: how the share of true inputs falls.
     sampling_constant : float, optional

@@ -67,6 +67,11 @@ def cross_entropy(
     TokenLoss
         ``total`` and ``tokens``; ``mean`` is what is usually shown.
 
+    Raises
+    ------
+    ValueError
+        If the smoothing is no share from 0 to 1.
+
     References
     ----------
     Szegedy et al. (2016), "Rethinking the Inception Architecture for Computer Vision", section 7,
@@ -79,6 +84,8 @@ def cross_entropy(
     >>> loss.tokens, loss.mean.exp()
     (tensor(2), tensor(8.))
     """
+    if not 0 <= smoothing <= 1:
+        raise ValueError(f"smoothing is {smoothing}; expected a share from 0 to 1")
     real = targets != PAD
     # Whatever stands at padding: 0 times NaN, its gradient, would be NaN.
     known = logits.where(real.unsqueeze(-1), 0.0)
@@ -93,7 +100,7 @@ def cross_entropy(
 
 
 Penalty = Callable[[Tensor, Batch], Tensor]
-"""From the weights (batch, steps, keys) of a batch to a scalar, a mean over its tokens."""
+"""From the weights (batch, steps, keys) of a batch to a scalar, a mean over the batch."""
 
 
 def attention_penalty(config: TrainingConfig) -> Penalty | None:
@@ -121,9 +128,11 @@ def attention_penalty(config: TrainingConfig) -> Penalty | None:
         weights = weights.to(torch.promote_types(weights.dtype, torch.float32))
         written = batch.targets != PAD
         read = padding_mask(batch.lengths, batch.source.shape[1])
-        looked_at = config.doubly_stochastic_penalty * doubly_stochastic_penalty(
-            weights, written, read
-        )
-        return looked_at + config.coverage_loss * coverage_loss(weights, None, written)
+        total = weights.new_zeros(())
+        if factor := config.doubly_stochastic_penalty:
+            total = total + factor * doubly_stochastic_penalty(weights, written, read)
+        if factor := config.coverage_loss:
+            total = total + factor * coverage_loss(weights, None, written)
+        return total
 
     return penalty

@@ -7,8 +7,9 @@ with no gradient. What spreads or sharpens a row is its entropy, or its sum of s
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.attention.masks import check_bool
+from seqattn.attention.masks import check_bool, expand_mask
 from seqattn.metrics import attention_entropy
+from seqattn.precision import at_least_single
 
 __all__ = ["doubly_stochastic_penalty", "entropy_penalty", "sparsity_penalty"]
 
@@ -52,7 +53,10 @@ def entropy_penalty(
     tensor(1.)
     """
     weights = _at_real_steps(weights, target_mask)
-    return _mean(attention_entropy(weights, source_mask, normalized=True))
+    if source_mask is not None:
+        weights = weights.masked_fill(~expand_mask(source_mask, weights), 0.0)
+    entropy = attention_entropy(weights, source_mask, normalized=True)
+    return _mean(entropy, _attends(weights))
 
 
 def sparsity_penalty(weights: Maps, target_mask: Real | None = None) -> Float[Tensor, ""]:
@@ -87,9 +91,7 @@ def sparsity_penalty(weights: Maps, target_mask: Real | None = None) -> Float[Te
     tensor(0.7500)
     """
     weights = _at_real_steps(weights, target_mask)
-    attends = weights.sum(-1) > 0
-    rows = (1.0 - weights.square().sum(-1)).where(attends, float("nan"))
-    return _mean(rows)
+    return _mean(1.0 - weights.square().sum(-1), _attends(weights))
 
 
 def doubly_stochastic_penalty(
@@ -139,22 +141,28 @@ def doubly_stochastic_penalty(
     missing = (target - weights.sum(-2)).square()
     if source_mask is None:
         return missing.mean()
-    return _mean(missing, source_mask)
+    return _mean(missing, _placed(source_mask, missing))
 
 
 def _at_real_steps(weights: Tensor, target_mask: Tensor | None) -> Tensor:
-    """Set the rows of padded steps to zero, NaN included: rows that attend nowhere."""
+    """Set the rows of padded steps to zero, NaN included: rows that attend nowhere.
+
+    In 32 bits at least, for the sums to come.
+    """
+    weights = weights.to(at_least_single(weights.dtype))
     if target_mask is None:
         return weights
     return weights.where(_placed(target_mask, weights[..., 0]).unsqueeze(-1), 0.0)
 
 
-def _mean(values: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Average over what the mask keeps; rows that attend nowhere are NaN and left out."""
-    kept = ~values.isnan()
-    if mask is not None:
-        kept = kept & _placed(mask, values)
-    return values.where(kept, 0.0).sum() / kept.sum().clamp(min=1)
+def _attends(weights: Tensor) -> Tensor:
+    """Say which rows attend anywhere. A row with NaN counts, so that the mean is NaN as well."""
+    return weights.sum(-1) != 0
+
+
+def _mean(values: Tensor, kept: Tensor) -> Tensor:
+    """Average over what is kept; 0 if nothing is."""
+    return values.where(kept, 0.0).sum() / kept.expand_as(values).sum().clamp(min=1)
 
 
 def _placed(mask: Tensor, values: Tensor) -> Tensor:

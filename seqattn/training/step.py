@@ -95,7 +95,9 @@ def update(
         Probability that a step reads the true last token.
     penalty : callable, optional
         ``(weights, batch) -> scalar``, a mean over the batch, which is added to the mean loss; see
-        :func:`~seqattn.training.losses.attention_penalty`. The loss returned is without it.
+        :func:`~seqattn.training.losses.attention_penalty`. The loss returned is without it. Of
+        several batches each counts by its target tokens, so a mean over something else, such as
+        source positions, is only nearly that of all.
     bf16 : bool
         Compute in bfloat16 where that is safe.
 

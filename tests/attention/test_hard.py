@@ -198,3 +198,26 @@ def test_scores_that_are_no_numbers_show_and_are_not_taken_for_a_row_without_wor
     found = attention(query * torch.nan, keys, values)
     assert found.log_prob.isnan().all()
     assert (found.position >= 0).all()
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_value_that_is_not_fetched_does_not_matter(training):
+    attention = build().train(training)
+    query, keys, values = inputs()
+    position = attention(query, keys, values, MASK, generator=torch.manual_seed(5)).position
+    taken = torch.zeros(B, K).bool()
+    taken[:2] = torch.nn.functional.one_hot(position[:2], K).bool().any(1)
+    for rubbish in (torch.nan, torch.inf):
+        spoiled = values.masked_fill(~taken.unsqueeze(-1), rubbish)
+        found = attention(query, keys, spoiled, MASK, generator=torch.manual_seed(5))
+        assert found.context.isfinite().all()
+
+
+def test_a_reward_where_no_choice_was_may_be_anything():
+    log_prob = torch.randn(2, 3).requires_grad_()
+    mask = torch.tensor([[True, True, False], [True, False, False]])
+    reward = torch.randn(2, 3)
+    score_function_loss(log_prob, reward, mask=mask).backward()
+    expected, log_prob.grad = log_prob.grad, None
+    score_function_loss(log_prob, reward.masked_fill(~mask, torch.nan), mask=mask).backward()
+    torch.testing.assert_close(log_prob.grad, expected)

@@ -297,6 +297,11 @@ def test_half_a_position_is_refused(build, unchecked):
             "position is -1; expected at least 0",
         ),
         (
+            lambda: build("monotonic")(*inputs(), position=torch.zeros(B + 1, dtype=torch.long)),
+            ValueError,
+            rf"position has shape \({B + 1},\); expected \({B},\), one for each sentence",
+        ),
+        (
             lambda: build("monotonic")(*inputs(), position=torch.full((B,), math.nan)),
             ValueError,
             "position has dtype torch.float32; expected whole numbers",

@@ -267,3 +267,12 @@ def test_there_is_one_softmax_in_all_of_attention():
         if isinstance(node, ast.Attribute) and node.attr == "softmax"
     ]
     assert places == ["core.py"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("temperature", [1e-320, 1e-60, 1e60])
+def test_a_temperature_that_the_scores_type_cannot_hold_is_brought_into_it(dtype, temperature):
+    scores = torch.tensor([[0.0, 2.0, 1.0]], dtype=dtype)
+    expected = [[0.0, 1.0, 0.0]] if temperature < 1 else [[1 / 3] * 3]
+    found = masked_softmax(scores, temperature=temperature).double()
+    torch.testing.assert_close(found, torch.tensor(expected).double(), atol=3e-3, rtol=0)

@@ -95,3 +95,12 @@ def test_gradients_reach_everything():
 def test_what_does_not_fit_is_refused(call, message, unchecked):
     with pytest.raises(ValueError, match=message):
         call(*inputs())
+
+
+def test_features_far_below_zero_keep_their_digits():
+    # By way of exp(x) - 1 half of the digits of exp(-8) go, and all of those of exp(-20).
+    query, keys, values = inputs(dtype=torch.float32)
+    query, keys = query - 8, keys - 20
+    single = linear_attention(query, keys, values)
+    full = linear_attention(query.double(), keys.double(), values.double())
+    torch.testing.assert_close(single.double(), full, atol=0, rtol=1e-4)

@@ -185,10 +185,11 @@ def test_truncation_gives_the_nearest_matrix_of_that_rank(shape):
     [
         (torch.zeros(3, 5), 0, r"rank is 0; expected 1 to min\(d_query, d_key\) = 3"),
         (torch.zeros(3, 5), 4, "rank is 4"),
+        (torch.zeros(3, 5), 1.5, "rank is 1.5; expected a whole number"),
         (torch.zeros(2, 3, 5), 1, r"W has shape \(2, 3, 5\); expected \(d_query, d_key\)"),
     ],
 )
-def test_truncation_refuses_what_it_cannot_cut(W, rank, message):
+def test_truncation_refuses_what_it_cannot_cut(W, rank, message, unchecked):
     with pytest.raises(ValueError, match=message):
         truncate_rank(W, rank)
 
@@ -333,7 +334,7 @@ def test_sizes_that_do_not_fit_the_weights_are_refused(mechanism, wrong, uncheck
         ),
         (
             lambda q, k: concat_score(q, k, torch.zeros(19, 23), torch.zeros(19)),
-            r"W has 23 columns; expected d_query \+ d_key = 11 \+ 13",
+            r"W has shape \(19, 23\); expected \(d_attn, d_query \+ d_key\), with 11 \+ 13 columns",
         ),
         (
             lambda q, k: additive_score(
@@ -344,6 +345,12 @@ def test_sizes_that_do_not_fit_the_weights_are_refused(mechanism, wrong, uncheck
         (
             lambda q, k: reduced_rank_score(q, k, torch.zeros(2, 11), torch.zeros(2, 11)),
             r"keys of size 13 cannot meet V of shape \(2, 11\), which takes size 11",
+        ),
+        (
+            lambda q, k: additive_score(
+                q, k, torch.zeros(11), torch.zeros(19, 13), torch.zeros(19)
+            ),
+            r"W_q has shape \(11,\); expected two axes, what comes out and what goes in",
         ),
     ],
 )

@@ -153,3 +153,20 @@ def test_impossible_options_are_refused(options, message, unchecked):
 def test_logits_of_several_steps_are_not_truncated(shape, unchecked):
     with pytest.raises(ValueError, match=r"expected \(batch, vocabulary\), of one step"):
         truncate(torch.zeros(shape), top_k=2)
+
+
+def test_a_nucleus_smaller_than_a_number_can_tell_holds_the_likeliest():
+    kept = truncate(torch.tensor([[0.0, 3.0, 1.0]]), top_p=1e-60).isfinite()
+    assert kept.tolist() == [[False, True, False]]
+    with torch.random.fork_rng():
+        found = sample(TableModel(), *sources(1, 2), top_p=1e-320)
+    torch.testing.assert_close(found.tokens, greedy(TableModel(), *sources(1, 2)).tokens)
+
+
+@pytest.mark.parametrize("temperature", [1e-320, 1e300])
+def test_a_temperature_beyond_single_precision_draws_all_the_same(temperature):
+    model = TableModel()
+    narrow = model.step
+    model.step = lambda *given: narrow(*given)._replace(logits=narrow(*given).logits.float())
+    found = sample(model, *sources(1, 2), temperature=temperature, max_len=5)
+    assert found.scores.isfinite().all()

@@ -350,6 +350,10 @@ def test_a_model_without_attention_has_no_weights(search):
         ({"max_len": 0}, "max_len is 0; expected at least 1"),
         ({"max_len": 1.5}, r"max_len is 1.5; expected a whole number"),
         ({"max_len": torch.tensor([2.5])}, r"max_len holds torch.float32; expected whole numbers"),
+        (
+            {"max_len": torch.ones(2, dtype=torch.long)},
+            r"max_len has shape \(2,\); expected \(5,\), one for each sentence",
+        ),
         ({"beam": torch.tensor(1.5)}, r"beam is tensor\(1.5000\); expected a whole number"),
         ({"length_penalty": math.nan}, r"length_penalty is nan; expected 0 or more, and finite"),
         ({"length_penalty": "a"}, r"length_penalty is 'a'; expected 0 or more"),
@@ -428,3 +432,19 @@ def test_half_precision_scores_are_summed_in_full():
                 gained = logits.float().log_softmax(-1).gather(1, tokens[:, None])[:, 0]
                 total, last = total + gained.masked_fill(tokens == PAD, 0.0), tokens
         torch.testing.assert_close(found.scores, total, atol=1e-4, rtol=0.0)
+
+
+@pytest.mark.parametrize("alpha", [60.0, 400.0, 5000.0])
+def test_a_length_penalty_beyond_single_precision_makes_up_no_sentence(alpha):
+    # (5 + n) / 6 to the 60th leaves 32 bits at 22 tokens, and -inf / inf is no number.
+    every = len(list(every_sentence(3)))
+    found = beam_search(
+        TableModel(3), *sources(*IDS), beam=every, max_len=3, length_penalty=alpha, n_best=every
+    )
+    assert found.scores.isfinite().all()
+    if alpha < 100:
+        ranked = (
+            found.scores.view(len(IDS), every)
+            / ((5 + found.lengths.view(len(IDS), every)) / 6.0).double() ** alpha
+        )
+        assert (ranked[:, :-1] >= ranked[:, 1:]).all()

@@ -157,7 +157,7 @@ def test_heads_keep_their_axis():
 def test_half_precision_is_finite(dtype):
     weights = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]], dtype=dtype)
     entropy = attention_entropy(weights)
-    assert entropy.dtype == dtype
+    assert entropy.dtype == torch.float32  # half of it could not count far
     assert entropy.tolist() == [0, pytest.approx(math.log(2), abs=1e-2)]
 
 
@@ -324,3 +324,21 @@ def test_links_are_read_from_a_map_for_each_sentence(unchecked):
     for shape in ((3, 3), (1, 2, 3, 3)):
         with pytest.raises(ValueError, match=r"expected \(batch, queries, keys\)"):
             hard_alignment(torch.ones(shape))
+
+
+def test_no_normalized_entropy_is_above_one():
+    for n in range(2, 200):
+        assert attention_entropy(torch.full((1, n), 1 / n), normalized=True) <= 1
+
+
+def test_a_base_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="base is nan; expected a positive number"):
+        attention_entropy(torch.eye(2), base=float("nan"))
+
+
+def test_half_precision_is_counted_in_full():
+    # 257 is no number in bfloat16, and a sum of small weights stops growing early.
+    weights = torch.full((1, 600), 1 / 512, dtype=torch.bfloat16)
+    mask = torch.arange(600) < 512
+    found = attention_entropy(weights, mask[None], normalized=True)
+    assert found.item() == pytest.approx(1.0, abs=1e-6)

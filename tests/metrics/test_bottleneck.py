@@ -47,6 +47,8 @@ def test_gradient_reach_matches_the_jacobian():
 def test_gradient_reach_needs_a_gradient():
     with pytest.raises(ValueError, match="do not require a gradient"):
         gradient_reach(torch.ones(1, 2), torch.ones(1, 3, 2))
+    with pytest.raises(ValueError, match="probes is 0; expected at least 1"):
+        gradient_reach(torch.ones(1, 2), torch.ones(1, 3, 2).requires_grad_(), probes=0)
 
 
 def test_the_counting_bound_is_the_last_length_that_fits():

@@ -162,6 +162,7 @@ def test_several_references_per_sentence(metric):
         ([], [], ValueError, "0 hypotheses and 0 references"),
         ("a b", ["a b"], TypeError, "got one string; expected a sequence with one string per"),
         (["a b"], "a b", TypeError, "got one string"),
+        (["a", "b"], [[], []], ValueError, "at least one; got from 0 to 0"),
         (["a", "b"], [["a"], ["b", "c"]], ValueError, "same number of references .* 1 to 2"),
         ([["a", "b"]], ["a b"], TypeError, r"a text is \['a', 'b'\]; expected a string"),
         (["a b"], [[["a", "b"]]], TypeError, r"a text is \['a', 'b'\]; expected a string"),
@@ -204,3 +205,5 @@ def test_the_roc_area_refuses_what_it_cannot_rank():
 def test_one_string_is_no_list_of_texts(unchecked):
     with pytest.raises(TypeError, match="is one string; expected a list"):
         tokenized_bleu("a dog", ["a dog"], language="en")
+    with pytest.raises(TypeError, match=r"a text is \['a', 'dog'\]; expected a string"):
+        tokenized_bleu([["a", "dog"]], ["a dog"], language="en")

@@ -200,6 +200,11 @@ def test_unknown_options_are_refused(options, message, unchecked):
         AttentionDecoder(TARGET_VOCAB, D_EMBED, D_HIDDEN, D_ENCODER, attention, **options)
 
 
+def test_what_is_no_mechanism_is_refused(unchecked):
+    with pytest.raises(TypeError, match="attention is 'bahdanau'; expected a mechanism, such as"):
+        AttentionDecoder(TARGET_VOCAB, D_EMBED, D_HIDDEN, D_ENCODER, "bahdanau")
+
+
 @pytest.mark.parametrize("family", ATTENDING, ids=lambda family: family.name)
 def test_in_half_precision_what_is_remembered_is_cast_once(family):
     model = family.build(torch.float32)

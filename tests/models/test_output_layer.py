@@ -37,3 +37,11 @@ def test_matrices_of_other_sizes_are_not_tied():
         tie_matrices("output", source, target, torch.nn.Linear(4, 9))
     with pytest.raises(ValueError, match="embeddings of one size; they are 5 and 4"):
         tie_matrices("all", torch.nn.Embedding(7, 5), target, torch.nn.Linear(4, 7))
+
+
+def test_a_token_beyond_the_vocabulary_is_refused_unless_it_is_copied():
+    layer = torch.nn.Linear(4, 6)
+    with pytest.raises(ValueError, match="token 6 is in the targets; expected below 6"):
+        guess_frequencies(layer, [[4, 6, 2]])
+    guess_frequencies(layer, [[4, 6, 2]], size=6)  # a word copied from the source
+    assert layer.bias.exp().sum().item() == pytest.approx(1.0, abs=1e-6)

@@ -144,11 +144,18 @@ def test_pairs_far_apart_are_the_same_turn_in_another_order():
     torch.testing.assert_close(torch.cat((ours[..., 0::2], ours[..., 1::2]), -1), apart)
 
 
-def test_what_cannot_turn_is_refused():
+def test_what_cannot_turn_is_refused(unchecked):
     with pytest.raises(ValueError, match="x has 5 features; expected an even number"):
         rotate_positions(torch.zeros(3, 5))
+    for x in (torch.zeros(4), torch.zeros(3, 4).long()):
+        with pytest.raises(ValueError, match=r"expected real numbers, \(\.\.\., positions, d\)"):
+            rotate_positions(x)
+    for length in (-1, 2.5):
+        with pytest.raises(ValueError, match=f"length is {length}; expected"):
+            sinusoidal_positions(length, 4)
     for make in (lambda: rotate_positions(torch.zeros(3, 4), base=1.0),
-                 lambda: sinusoidal_positions(3, 4, base=0.5)):  # fmt: skip
+                 lambda: sinusoidal_positions(3, 4, base=0.5),
+                 lambda: sinusoidal_positions(3, 4, base=math.inf)):  # fmt: skip
         with pytest.raises(ValueError, match=r"base is .*; expected a number above 1"):
             make()
 

@@ -206,6 +206,7 @@ def test_it_learns_to_turn_a_sentence_round(unchecked):
         ({"layers": 0}, "layers is 0; expected at least 1"),
         ({"layers": -1}, "layers is -1; expected at least 1"),
         ({"d_feedforward": 0}, "d_feedforward is 0; expected at least 1"),
+        ({"max_len": 2.5}, "max_len is 2.5; expected a whole number"),
     ],
 )
 def test_unknown_options_are_refused(options, said, unchecked):

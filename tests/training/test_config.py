@@ -5,6 +5,7 @@ import math
 from dataclasses import asdict
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,3 +167,11 @@ def test_what_an_earlier_version_let_through_still_loads():
 def test_options_that_the_model_has_no_use_for_are_refused(model, training, message):
     with pytest.raises(ValueError, match=message):
         check_together(model, TrainingConfig(steps=1, **{"smoothing": 0.0, **training}))
+
+
+def test_numbers_of_numpy_become_those_of_python(unchecked):
+    config = ModelConfig(dropout=np.float32(0.25), d_hidden=np.int64(8))
+    again = ModelConfig(**json.loads(json.dumps(asdict(config))))
+    assert config == again == ModelConfig(dropout=0.25, d_hidden=8)
+    with pytest.raises(ValueError, match=r"d_hidden is 1\.5; expected a whole number"):
+        ModelConfig(d_hidden=np.float64(1.5))

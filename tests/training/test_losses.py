@@ -113,3 +113,10 @@ def test_a_batch_without_sentences_has_no_loss():
     loss = cross_entropy(torch.zeros(0, 4, VOCAB), torch.zeros(0, 4, dtype=torch.long))
     assert loss.total == 0
     assert loss.tokens == 0
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.5, float("nan")])
+def test_a_smoothing_that_is_no_share_is_refused(smoothing):
+    logits, targets = torch.zeros(1, 2, 8), torch.tensor([[4, 2]])
+    with pytest.raises(ValueError, match=r"smoothing is .*; expected a share from 0 to 1"):
+        cross_entropy(logits, targets, smoothing=smoothing)

@@ -143,3 +143,27 @@ def test_a_single_row_is_its_own_mean():
 def test_a_mask_of_another_shape_is_refused_with_both(heads, unchecked):
     with pytest.raises(ValueError, match=r"\(3, 4\), one flag per sentence and token"):
         sparsity_penalty(maps(heads), torch.ones(B, T + 1, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("penalty", [entropy_penalty, sparsity_penalty, doubly_stochastic_penalty])
+def test_a_weight_that_is_no_number_is_not_taken_for_a_row_without_words(penalty):
+    weights = maps()
+    weights[0, 0, 0] = torch.nan
+    assert penalty(weights, TARGET).isnan()
+
+
+@pytest.mark.parametrize("penalty", [entropy_penalty, sparsity_penalty])
+def test_what_a_mask_hides_is_not_counted_even_if_it_is_no_number(penalty):
+    weights = maps()
+    expected = penalty(weights, TARGET)
+    weights[1, 3] = torch.nan  # beyond the target's end
+    torch.testing.assert_close(penalty(weights, TARGET), expected)
+
+
+@pytest.mark.parametrize("penalty", [entropy_penalty, sparsity_penalty, doubly_stochastic_penalty])
+def test_half_precision_is_averaged_in_full(penalty):
+    # 300 rows: in bfloat16 a count stops at 256.
+    weights = torch.rand(1, 300, 4).softmax(-1)
+    found = penalty(weights.bfloat16())
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, penalty(weights.bfloat16().float()))
