@@ -96,7 +96,7 @@ def masked_softmax(
         If the temperature is not positive, the mask does not fit, or a mask comes with another axis
         than the last.
     TypeError
-        If the mask is not boolean.
+        If the scores are no real numbers, or the mask is not boolean.
 
     References
     ----------
@@ -109,6 +109,8 @@ def masked_softmax(
     >>> masked_softmax(torch.tensor([[0.0, 0.0, 5.0]]), torch.tensor([[True, True, False]]))
     tensor([[0.5000, 0.5000, 0.0000]])
     """
+    if not scores.is_floating_point():
+        raise TypeError(f"scores have dtype {scores.dtype}; expected real numbers: scores.float()")
     if not temperature > 0:
         raise ValueError(
             f"temperature is {temperature}; expected a number above 0 "

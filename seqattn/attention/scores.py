@@ -643,7 +643,10 @@ def _check_vectors(W_q: Tensor, v: Tensor, b: Tensor | None) -> None:
 
 
 def check_pair(query: Tensor, keys: Tensor) -> None:
-    """Refuse queries and keys that are not one batch of each."""
+    """Refuse queries and keys that are not one batch of each, of real numbers."""
+    for name, x in (("query", query), ("keys", keys)):
+        if not x.is_floating_point():
+            raise TypeError(f"{name}: dtype {x.dtype}; expected real numbers: {name}.float()")
     if keys.dim() != 3 or query.dim() not in (2, 3) or query.shape[0] != keys.shape[0]:
         raise ValueError(
             f"query has shape {tuple(query.shape)} and keys have shape {tuple(keys.shape)}; "

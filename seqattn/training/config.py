@@ -120,7 +120,7 @@ class TrainingConfig(Settings):
     coverage_loss: PositiveOr0 = 0.0
     bf16: bool = False
     compile: bool = False
-    seed: int = 1
+    seed: Annotated[int, Limits(ge=0, lt=2**63)] = 1
     validate_every: Count | None = None
     first_look: Count | None = None
     patience: Count | None = None

@@ -342,6 +342,9 @@ class Translator:
         """
         if isinstance(sentences, str):
             raise TypeError("got one string; expected a list with a string for each sentence")
+        for sentence in sentences:
+            if not isinstance(sentence, str):
+                raise TypeError(f"a sentence is {sentence!r}; expected a string")
         cased = [s.lower() if self.lowercase else s for s in sentences]
         oov_words = [self._oov_words(sentence) for sentence in cased]
         ids = self._encode(cased, oov_words)

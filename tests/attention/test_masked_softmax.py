@@ -276,3 +276,10 @@ def test_a_temperature_that_the_scores_type_cannot_hold_is_brought_into_it(dtype
     expected = [[0.0, 1.0, 0.0]] if temperature < 1 else [[1 / 3] * 3]
     found = masked_softmax(scores, temperature=temperature).double()
     torch.testing.assert_close(found, torch.tensor(expected).double(), atol=3e-3, rtol=0)
+
+
+def test_scores_that_are_counts_are_refused(unchecked):
+    with pytest.raises(
+        TypeError, match=r"dtype torch\.int64; expected real numbers: scores\.float"
+    ):
+        masked_softmax(torch.tensor([[1, 2, 3]]))

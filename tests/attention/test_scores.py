@@ -420,3 +420,11 @@ def test_a_score_must_say_how_it_compares():
 
     with pytest.raises(NotImplementedError, match=r"Nameless must define compare"):
         Nameless()(torch.zeros(3, 11), torch.zeros(3, 7, 11))
+
+
+@pytest.mark.parametrize("name", ["query", "keys"])
+def test_whole_numbers_are_refused_by_name(name, unchecked):
+    given = {"query": torch.zeros(3, 5), "keys": torch.zeros(3, 7, 5)}
+    given[name] = given[name].long()
+    with pytest.raises(TypeError, match=rf"{name}: dtype torch\.int64; .*: {name}\.float\(\)"):
+        dot_score(**given)

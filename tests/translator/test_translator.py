@@ -159,6 +159,8 @@ def test_wrong_calls_say_what_they_expected(unchecked):
     translator = make("fixed")
     with pytest.raises(TypeError, match="got one string; expected a list"):
         translator.translate("the cat")
+    with pytest.raises(TypeError, match="a sentence is None; expected a string"):
+        translator.translate(["the cat", None])
     with pytest.raises(ValueError, match="beam is 0; expected at least 1"):
         translator.translate(["the cat"], beam=0)
     for beam in (1, 4):
