@@ -11,7 +11,6 @@
 - Code, names, signatures and tables carry no marks that change nothing.
 - Formulas keep the signs beside them, and their numbers one pair of brackets.
 - Long names may break after a dot, an underscore or a bracket, and nowhere else.
-- Folded code stands behind what it made: between a question and its figure stands nothing.
 """
 
 import base64
