@@ -10,7 +10,9 @@ Without ``--book`` the tables of these runs are printed. With it the runs join t
 ``seqattn/data/measured/multi30k.json``, which chapter 20 reads, and ``chapters/training_runs.md``
 is written from all of them; a run of the same preset, direction, case and seed takes the place of
 the one that was there, and ``--anew`` forgets them all first. ``--copyist`` also scores anew what
-has learned nothing, see :func:`~seqattn.evaluation.copy_nearest`; it reads Multi30k. The JSON
+has learned nothing, see :func:`~seqattn.evaluation.copy_nearest`; it reads Multi30k. With
+``--tried`` the runs are trials of another setting than the preset's: the page shows their
+validations beside those of the preset, and no test, for settings are chosen by validation. The JSON
 holds::
 
     card      how it was made: command, date
@@ -25,6 +27,8 @@ holds::
               minutes, updates, tokens_per_second   {mean, spread, values}
               tests    name -> {seeds, bleu: {mean, spread, values}, chrf: ..., signature, beam,
                        sentences}; the seeds are those whose run has that test
+    tried     one entry for each trial: as in runs, with its settings and without its tests
+              settings (those that the preset does not have, by name)
     copyist   card, and rows, one for each direction, case and test set of Multi30k:
               direction, lowercase, split, sentences, bleu, tokenized (BLEU of lower-cased
               tokens), one_word_away (how many sentences are)
@@ -138,6 +142,19 @@ def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Va
             }
         )
     return points
+
+
+def read_trial(folder: Path) -> Values:
+    """Read a finished run of another setting than its preset's, without its tests."""
+    run = read_run(folder)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    preset = name_preset(config)
+    settings = {} if preset is None else changes_of(config, read_preset(preset))
+    if not settings:
+        raise SystemExit(f"{folder} has the settings of a preset, or no preset's model; expected "
+                         "another setting than a preset's, to be tried beside it")  # fmt: skip
+    del run["tests"]
+    return {**run, "settings": settings}
 
 
 def name_preset(config: Mapping[str, Any]) -> str | None:
@@ -382,6 +399,31 @@ def copyist_table(copied: Values | None, groups: Sequence[Values]) -> list[str]:
     return [title, "", *heads, *lines, "", end, ""]
 
 
+def trial_table(runs: Sequence[Values], trials: Sequence[Values]) -> list[str]:
+    """Give the lines of a table in Markdown: trials of other settings beside a preset's runs."""
+    if not trials:
+        return []
+    told = {"as the preset": list(runs)}
+    for trial in trials:
+        name = ", ".join(f"{name} {value}" for name, value in trial["settings"].items())
+        told.setdefault(name, []).append(trial)
+    lines = [
+        f"| {name} | {', '.join(str(run['seed']) for run in same)} | "
+        f"{_ends([max(point['bleu'] for point in run['log']) for run in same], 1)} | "
+        f"{_ends([run['log'][-1]['perplexity'] for run in same], 2)} |"
+        for name, same in told.items()
+    ]
+    heads = ["| setting | seeds | best BLEU, greedy | last perplexity |", "|---|---|---:|---:|"]
+    commands = ["```bash", *(trial["command"] for trial in trials), "```"]
+    return ["Tried beside it, on validation alone, lowest to highest of the seeds:", "", *heads,
+            *lines, "", "Trained by", "", *commands, ""]  # fmt: skip
+
+
+def _ends(values: Sequence[float], digits: int) -> str:
+    low, high = (f"{end(values):.{digits}f}" for end in (min, max))
+    return low if low == high else f"{low} to\u00a0{high}"
+
+
 def page_lines(record: Values) -> list[str]:
     """Give what stands between the marks of the page, in Markdown."""
     if not record["runs"]:
@@ -391,7 +433,11 @@ def page_lines(record: Values) -> list[str]:
     lines += goal_table(record["groups"])
     lines += copyist_table(record.get("copyist"), record["groups"])
     for group in record["groups"]:
-        lines += _section(group, [r for r in record["runs"] if kind_of(r) == kind_of(group)])
+        runs, trials = (
+            [run for run in record.get(name, []) if kind_of(run) == kind_of(group)]
+            for name in ("runs", "tried")
+        )
+        lines += [*_section(group, runs), *trial_table(runs, trials)]
     return [*lines, f"Collected on {card['date']} by `{card['command']}`."]
 
 
@@ -472,6 +518,9 @@ def main() -> None:
         "--test", action="store_true", help=f"test each with a beam of {BEAM} first"
     )
     parser.add_argument("--device", default="cpu", help="for --test")
+    parser.add_argument(
+        "--tried", action="store_true", help="the runs are trials of another setting"
+    )
     parser.add_argument("--copyist", action="store_true", help="score the copyist anew")
     parser.add_argument("--machine", help="on which they were trained, such as 'one H100'")
     parser.add_argument("--book", action="store_true", help="add to the book's JSON and page")
@@ -480,18 +529,23 @@ def main() -> None:
     if options.test:
         for folder in options.runs:
             test_again(folder, options.device)
-    runs = [read_run(folder) for folder in options.runs]
-    for run in runs:
+    found = [(read_trial if options.tried else read_run)(folder) for folder in options.runs]
+    for run in found:
         run["machine"] = options.machine
     stored = json.loads(RESULT.read_text("utf-8")) if options.book else {"runs": []}
-    runs = merge([] if options.anew else stored["runs"], runs)
+    runs, tried = ([] if options.anew else stored.get(name, []) for name in ("runs", "tried"))
+    if options.tried:
+        commands = {run["command"] for run in found}
+        tried = [run for run in tried if run["command"] not in commands] + found
+    else:
+        runs = merge(runs, found)
     groups = aggregate(runs)
     card = {"command": "python -m benchmarks.quality RUN ... --book", "date": str(date.today())}
     copied = stored.get("copyist")
     if options.copyist:
         command = "python -m benchmarks.quality --copyist --book"
         copied = {"card": {**card, "command": command}, "rows": copy_all(groups)}
-    record = {"card": card, "runs": runs, "groups": groups, "copyist": copied}
+    record = {"card": card, "runs": runs, "groups": groups, "copyist": copied, "tried": tried}
     print("\n".join([*summary_table(groups), "", *copyist_table(copied, groups)]))
     if options.book:
         RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

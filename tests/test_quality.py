@@ -259,6 +259,32 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     assert "| luong | de-en | 1 | greedy |" in page.read_text(encoding="utf-8")
 
 
+def test_a_trial_is_shown_by_its_validations_beside_the_presets(tmp_path, monkeypatch):
+    page, result = tmp_path / "page.md", tmp_path / "result.json"
+    page.write_text(f"{MARKS[0]}old\n{MARKS[1]}\n", encoding="utf-8")
+    result.write_text('{"runs": []}', encoding="utf-8")
+    for name, path in (("PAGE", page), ("RESULT", result), ("ROOT", tmp_path)):
+        monkeypatch.setattr(quality, name, path)
+    seeds = [str(write(tmp_path / f"r{s}", seed=s, bleu=29.0 + s)) for s in (1, 2)]
+    trial = str(write(tmp_path / "trial", smoothing=0.2, bleu=33.0))
+    for call in ([*seeds], [trial, "--tried"], [trial, "--tried"], []):
+        monkeypatch.setattr("sys.argv", ["quality", *call, "--book"])
+        quality.main()
+    text = page.read_text(encoding="utf-8")
+    assert "| as the preset | 1, 2 | 31.0 to\u00a032.0 | 3.23 to\u00a03.33 |" in text
+    assert text.count("| smoothing 0.2 | 1 | 34.0 | 3.03 |") == 1
+    assert "--seed 1 --precision bf16 --set smoothing=0.2" in text
+    assert "| luong | de-en | 2 | greedy |" in text
+    [stored] = json.loads(result.read_text(encoding="utf-8"))["tried"]
+    assert stored["settings"] == {"smoothing": 0.2}
+    assert "tests" not in stored
+
+
+def test_a_trial_of_nothing_new_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="expected another setting than a preset's"):
+        quality.read_trial(write(tmp_path / "a"))
+
+
 def test_what_copying_gives_stands_beside(monkeypatch):
     sets = {
         "train": [
