@@ -44,14 +44,14 @@ SIZES = COMMON_SIZES | {  # B, K, S, d_q, d_k, d_a
     "many queries": (44, 45, 2, 4, 3, 5),
     "one feature": (2, 1, 4, 3, 1, 5),
     "any pattern": (4, 1, 6, 4, 3, 5),
-    "thousands": (2, 3, 4, 3, 5, 2),
+    "hundreds": (2, 3, 4, 3, 5, 2),
     "padded in front": (3, 1, 5, 4, 3, 5),
     "long v": (4, 1, 5, 3, 4, 6),
 }
 
 
 def mask_of(rng, kind, B, S):
-    if kind in ("padded", "nothing to attend", "large", "thousands", "long v"):
+    if kind in ("padded", "nothing to attend", "large", "hundreds", "long v"):
         return padding(rng, B, S, empty=kind == "nothing to attend")
     if kind in ("padded in front", "any pattern"):
         mask = padding(rng, B, S)
@@ -78,9 +78,9 @@ def draw_softmax(rng, kind):
         scores[0, 0] += np.float32(3.0)
         # One far above the others: their mean, or the smallest, is no help against overflow.
         scores[1:, 0] += np.float32(2000.0)
-    if kind == "thousands":
+    if kind == "hundreds":
         # As far from 0 as overflows, and no further: gradients differ by what rounding leaves.
-        scores += rng.choice([-1500.0, 1500.0], size=(B, 1)).astype(np.float32)
+        scores += rng.choice([-200.0, 200.0], size=(B, 1)).astype(np.float32)
     return scores, mask_of(rng, kind, B, S)
 
 
@@ -166,8 +166,8 @@ WRONG
 a loop, keeps 2
     | scores = torch.tanh(asked.unsqueeze(2) + (keys @ W_k.T).unsqueeze(1)) @ v ->
     | return scores.flatten(0, 1) -> return torch.cat([torch.tanh(a[:, None] + b) @ v for a, b in zip(asked, keys @ W_k.T)])
-    The scores are right, but you go through words, sentences or queries one by one, which is slow
-    where it counts: let one product compute all of them.
+    The scores are right, but you go through words, sentences, queries or features one by one,
+    which is slow where it counts: let one product compute all of them.
 keys repeated in the wrong order | K.repeat_interleave(q.shape[0] // K.shape[0], 0) -> K.repeat(q.shape[0] // K.shape[0], 1, 1)
     Your second query meets the second sentence, as if the batch stood behind itself (repeat does that):
     the queries of a sentence stand side by side. Use repeat_interleave, or an axis of its own for them.
@@ -252,7 +252,7 @@ extreme scores, 1 point: large; padded
     NaN: put minus infinity in their place, and use a softmax that does not overflow.
 rows with nothing to attend, 1 point: nothing to attend
     A row in which nothing may be attended must give zeros.
-gradients, 1 point, backward: padded; nothing to attend; thousands
+gradients, 1 point, backward: padded; nothing to attend; hundreds
     The weights are right but the gradients of the scores are not: no detach, no .data, no NumPy on
     the way.
 RIGHT
@@ -289,8 +289,8 @@ renormalised with a small constant, keeps 2
 put to zero and masked after the softmax, keeps 2
     | w = torch.softmax(scores.masked_fill(~mask, 0.0), -1) * mask
     | return w / (w.sum(-1, keepdim=True) + 1e-13)
-    You fill masked scores with 0, and mask once more after the softmax: where all words score far
-    below 0, the pads have taken all the weight by then. Fill with minus infinity.
+    You fill masked scores with a number such as 0, and mask once more after the softmax: where all
+    words score far below it, the pads have taken all the weight by then. Fill with minus infinity.
 minus infinity added, keeps 2
     | return torch.softmax(scores + mask.to(scores.dtype).log(), -1).nan_to_num()
     You add minus infinity to masked scores, which does not remove one that is NaN or infinite: put

@@ -369,9 +369,14 @@ def draw_features(rng, kind):
         # Beyond the edge on average, and at every word but one.
         x[..., 3] = 0.9999 * ends[3]
         x[-1, 0, 3] = 0.95 * ends[3]
+    if kind in ("numb", "both ends"):
+        x[..., -1] = 0.5  # rests as well, and not at an end
     if kind == "both ends":
         x[..., 2] = rng.choice([-0.995, 0.995], size=(n, T))
         x[0, :2, 2] = -0.995, 0.995
+        # At an end in each sentence, and not at the same in all.
+        x[..., 4] = 0.995
+        x[0, :, 4] = -0.995
     real = np.ones((n, T), bool)
     if kind in ("padded", "anything at pads"):
         real = padding(rng, n, T)
@@ -1223,8 +1228,11 @@ def name_design(decode, words, values, vocab):
         goes = 'nowhere'
     return ('new state', goes) if most > 2e-4 else ('old state', goes)
 WRONG
+the same for every program | R -> ('new state', 'next update')
+    Your answer is always the same: run the program, change a word or the values, and look.
 every digit compared | bool((a - b).abs().max() > 1e-4) -> not torch.equal(a, b)
-    You compare every digit, and noise of a millionth moves them all: leave it a tolerance.
+    Your answer is "new state", "update" for every program. Do you compare every digit? Noise of a
+    millionth moves them all: leave it a tolerance.
 the tolerance of allclose | bool((a - b).abs().max() > 1e-4) -> not torch.allclose(a, b)
     By itself, torch.allclose allows numbers near 0 a hundred-millionth, and the noise is a millionth:
     say atol=1e-4.
@@ -1393,10 +1401,17 @@ never constant, keeps 1 | stuck.float().mean() -> 0.0
 constant on average, keeps 2 | (x > 0.99).all(0) | (x < -0.99).all(0) -> x.mean(0).abs() > 0.99
     You look at the mean of a feature: it can lie beyond 0.99 though one word does not. Every word
     counts.
+at rest, keeps 2 | (x > 0.99).all(0) | (x < -0.99).all(0) -> x.amax(0) - x.amin(0) < 0.01
+    You ask whether a feature moves: one that rests half way is not at its end, and not constant
+    here.
 constant in each sentence, keeps 1
     | stuck.float().mean() -> torch.stack([((f[m] > 0.99).all(0) | (f[m] < -0.99).all(0)).float().mean() for f, m in zip(features, real)]).mean()
     You ask of each sentence whether a feature is constant there, and average: it must say the same at
     every word of all sentences.
+each sentence at an end of its own, keeps 1
+    | (x > 0.99).all(0) | (x < -0.99).all(0) -> torch.stack([(f[m] > 0.99).all(0) | (f[m] < -0.99).all(0) for f, m in zip(features, real)]).all(0)
+    You ask each sentence by itself: a feature that changes ends from one sentence to the next is not
+    constant.
 pads break it, keeps 2
     | x = features[real] -> x = features[real]; z = features.masked_fill(~real[..., None], 0.0).flatten(0, 1)
     | (x > 0.99).all(0) | (x < -0.99).all(0) -> (z > 0.99).all(0) | (z < -0.99).all(0)

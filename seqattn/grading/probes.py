@@ -162,7 +162,7 @@ def probe(decode, A, B, C, D, start, bos, eos, pad, max_len):
 
 _MODULE = """
 def row(x):
-    return x if isinstance(x, tuple) else (x,)
+    return tuple(x) if isinstance(x, tuple | list) else (x,)
 
 def equal(a, b):
     return a.dtype == b.dtype and torch.equal(a, b)
