@@ -169,7 +169,7 @@ def attend(query, keys, mask, W_q, W_k, v):
 # %% check="q3"
 with checking("q3"):
     pair = attend(TINY.query, TINY.keys, torch.ones(1, 3).bool(), TINY.W_q, TINY.W_k, TINY.v)
-    assert isinstance(pair, tuple) and len(pair) == 2, "return two things: context, weights"
+    assert isinstance(pair, tuple | list) and len(pair) == 2, "return two things: context, weights"
     context, weights = pair
     assert context.shape == (1, 2), (
         f"one context of two numbers: (1, 2), not {tuple(context.shape)}"

@@ -585,8 +585,8 @@ all alike, keeps 2
     Your parameters begin with one number everywhere: then all features get the same gradients, and
     stay alike for ever. Draw random numbers, as with torch.randn.
 a seed in __init__, keeps 2 | super().__init__() -> super().__init__(); torch.manual_seed(0)
-    You set a seed in __init__, so that every module begins with the same numbers; with torch.manual_seed
-    the caller's random numbers start again as well. Leave seeds to whoever makes the module.
+    Every module begins with the same numbers: draw them. If you do, a seed is set in __init__, and with
+    torch.manual_seed the caller's random numbers start again as well: leave it to whoever makes the module.
 too large or too small, keeps 2
     | / math.sqrt(d_q) -> * 100; / math.sqrt(d_k) -> * 100; / math.sqrt(d_a) -> * 100
     Your parameters begin too large or too small: the root mean square of each is to lie between 0.001

@@ -126,9 +126,10 @@ def draw_location(rng, kind):
         W[: S - 1] *= -np.sign(W[: S - 1] @ W[S - 1] + 1e-9)[:, None]
         query[0] = W[S - 1] * np.ceil(12_000 / (W[S - 1] @ W[S - 1]))
     if kind == "words that score far below 0":
-        # Words far below any number that might stand for minus infinity, without rounding.
+        # Words far below any number that might stand for minus infinity, and so far from each other
+        # that nothing is rounded, by way of a logarithm either.
         query[:], query[:, 0] = 0.0, 1.0
-        W[:, 0] = np.round(8 * W[:, 0]) / 8 - 200_000
+        W[:, 0] = 64.0 * rng.permutation(L) - 200_000
     return query, W, mask
 
 
@@ -488,8 +489,8 @@ begins with equal numbers, keeps 2
     Every new module begins with the very same numbers, or all of them equal: draw small random ones
     for each.
 a seed of its own, keeps 2 | super().__init__() -> super().__init__(); torch.manual_seed(0)
-    You set a seed in __init__, so that every module begins with the same numbers; with torch.manual_seed
-    the caller's random numbers start again as well. Leave seeds to whoever makes the module.
+    Every module begins with the same numbers: draw them. If you do, a seed is set in __init__, and with
+    torch.manual_seed the caller's random numbers start again as well: leave it to whoever makes the module.
 begins too large or too small, keeps 2 | / math.sqrt(d_query) -> * 1000
     W begins too large or too small: the root mean square of its numbers is to lie between 0.001 and 5,
     so that neither one word gets all the weight nor all words get the same.
@@ -528,7 +529,7 @@ the formula, 2 points: ordinary; other sizes; as many words as positions; all si
 padding, 1 point: padded; padded in front; words that score far below 0
     Pads get weight 0 and words the rest: mask the scores, with minus infinity, before the softmax;
     each word keeps the number of its column.
-extreme scores, 1 point: large
+extreme scores, 1 point, within 2e-3 or 2e-3: large
     With scores in the thousands your numbers are wrong. A pad may score far above the words: mask the
     scores before the softmax, which then takes any size; cut none off, and leave exp to it.
 gradients, 1 point, backward: ordinary; one sentence; padded
@@ -565,12 +566,12 @@ mask ignored, keeps 2 | .masked_fill(~mask, -torch.inf).softmax -> .softmax
 masked after the softmax, keeps 2
     | .masked_fill(~mask, -torch.inf).softmax(-1) -> .softmax(-1) * mask
     You mask after the softmax, so that the words' weights no longer sum to 1: mask the scores.
-renormalised with a small constant, keeps 4
+renormalised with a small constant, keeps 3
     | return scores.masked_fill(~mask, -torch.inf).softmax(-1) -> w = scores.softmax(-1) * mask
     | return w / (w.sum(-1, keepdim=True) + 1e-13)
     You mask after the softmax and divide again: where a pad scores far above the words, nothing is
     left to divide. Mask the scores.
-divided by what the words have left, keeps 4
+divided by what the words have left, keeps 3
     | return scores.masked_fill(~mask, -torch.inf).softmax(-1) -> w = scores.softmax(-1) * mask
     | return w / w.sum(-1, keepdim=True)
     Your softmax counts the pads as well, and only then do you mask and divide again: where a pad

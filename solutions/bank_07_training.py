@@ -316,13 +316,15 @@ PATTERNS = {
     "shifted down": ((8, 9, 11), (0, 6, 3)),
     "touching": ((0, 4, 1), (8, 11, 9)),
     "seed by seed": ((4, 2, 0), (10, 8, 6)),
-    "first unsteady": ((0, 9, 1), (15, 16, 17)),
-    "second unsteady": ((0, 1, 2), (8, 17, 9)),
+    # Unlike: the second seed and the third; the first and the third.
+    "first unsteady": ((4, 0, 9), (15, 16, 17)),
+    "second unsteady": ((0, 1, 2), (8, 13, 17)),
     "constant": ((4, 4, 4), (9, 9, 9)),
     "equal": ((4, 4, 4), (4, 4, 4)),
     "two": ((0, 1), (5, 4)),
     "four": ((0, 1, 2, 1), (6, 5, 7, 6)),
     "four mixed": ((0, 1, 9, 1), (6, 5, 7, 6)),
+    "four unsteady": ((0, 4, 9, 5), (15, 17, 16, 15)),  # the first and the third
 }
 CONTESTS = {  # patterns of bleu, seconds, numbers, maps; updates of a run
     "ordinary": ("apart", "mixed", "constant", "shifted", 7),
@@ -335,7 +337,7 @@ CONTESTS = {  # patterns of bleu, seconds, numbers, maps; updates of a run
     "Bahdanau unsteady": ("first unsteady",) * 4 + (6,),
     "Luong unsteady": ("second unsteady",) * 4 + (5,),
     "two seeds": ("two",) * 4 + (6,),
-    "four seeds": ("four", "four mixed", "four mixed", "four", 5),
+    "four seeds": ("four", "four mixed", "four unsteady", "four", 5),
 }
 
 
@@ -1259,6 +1261,10 @@ beyond the least, keeps 4 | within = [gap(a, b) for x in (first, second) for a i
     You compare with the two runs of one design that are nearest: compare with those that are furthest apart.
 Bahdanau's seeds alone, keeps 4 | for x in (first, second) for a in x for b in x -> for x in (first,) for a in x for b in x
     You compare with the seeds of Bahdanau's design alone: Luong's may differ more.
+distances from the first seed alone, keeps 4 | for a in x for b in x -> for a in x[:1] for b in x
+    You compare the first seed of a design with its others: any two of them may be the furthest apart.
+distances of neighbours alone, keeps 4 | for a in x for b in x -> for a, b in zip(x, x[1:])
+    You compare each seed with the next one: any two of a design may be the furthest apart.
 Luong's seeds alone, keeps 4 | for x in (first, second) for a in x for b in x -> for x in (second,) for a in x for b in x
     You compare with the seeds of Luong's design alone: Bahdanau's may differ more.
 seed by seed, keeps 3 | between = [gap(a, b) for a in first for b in second] -> between = [gap(a, b) for a, b in zip(first, second)]

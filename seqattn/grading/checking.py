@@ -44,11 +44,15 @@ def checking(question: str) -> Iterator[None]:
 
 
 def waits_for(question: str, message: str) -> str:
-    """Say which other question an answer calls that has no answer; "" where it is its own.
+    """Say what an answer calls that is not written; "" where it is the question's own answer.
 
     >>> waits_for("q7", "q5: weight_at")
     'calls weight_at, which is q5 and not answered yet'
+    >>> waits_for("q7", 'Module [Net] is missing the required "forward" function')
+    'calls a module that has no method with the name forward'
     """
+    if message.startswith("Module [") and "is missing the required" in message:  # PyTorch's own
+        return "calls a module that has no method with the name forward"
     other, _, name = message.partition(": ")
     if other == question or not (other[:1] == "q" and other[1:].isdigit()):
         return ""

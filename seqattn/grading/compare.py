@@ -236,7 +236,7 @@ def _sequences(
 ) -> Difference | None:
     plain = isinstance(got, tuple | list) and not isinstance(got, wire.Tensor | wire.Other)
     if not plain or len(got) != len(expected):
-        count = f"{len(got)} things" if plain else _kind(got, sizes)
+        count = f"{len(got)} thing{'s' * (len(got) != 1)}" if plain else _kind(got, sizes)
         return _differs("type", where, f"is {count}; expected {len(expected)} things in a row")
     where = where.removesuffix(",")
     for number, (a, b) in enumerate(zip(got, expected), start=1):

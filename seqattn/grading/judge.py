@@ -32,6 +32,7 @@ from seqattn.grading.answers import (
 )
 from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
+from seqattn.grading.checking import waits_for
 from seqattn.grading.compare import (
     PRECISE,
     RELATIVE,
@@ -417,6 +418,8 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
     """Give the verdict on an answer that raises, whatever it is given."""
     verdict = partial(_verdict, q, notes=answer.notes, line=max(0, error["line"] - answer.offset))
     if error["type"] == "NotImplementedError":
+        if "forward" in (missing := waits_for(q.id, error["message"])):
+            return verdict("error", 0, f"The test {missing}.")
         return _verdict(q, "not_attempted", 0, "", notes=answer.notes)
     if error["type"] == "SyntaxError":
         return verdict("syntax_error", 0, why_no_python(error["message"]))

@@ -28,6 +28,10 @@ def fail(error):
         (NotImplementedError("q1: f"), "q1 is not answered yet\n"),
         (NotImplementedError("write a number: x = ..."), "q1 is not answered yet\n"),
         (NotImplementedError("q2: f"), "q1 calls f, which is q2 and not answered yet\n"),
+        (
+            NotImplementedError('Module [Net] is missing the required "forward" function'),
+            "q1 calls a module that has no method with the name forward\n",
+        ),
         (AssertionError("rows must sum to 1"), "q1 is not right yet: rows must sum to 1\n"),
         (AssertionError(), "q1 is not right yet\n"),
     ],
