@@ -24,7 +24,7 @@ from seqattn.grading.classroom.folder import load_run, save_run
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
 from seqattn.grading.classroom.overrides import Given, check_overrides, read_overrides
 from seqattn.grading.classroom.reports import list_changes, write_all
-from seqattn.grading.classroom.roster import Handed, Person, collect, find_person, read_roster
+from seqattn.grading.classroom.roster import Person, find_person, read_roster
 from seqattn.grading.classroom.run import (
     Result,
     WeakIsolationError,
@@ -32,6 +32,7 @@ from seqattn.grading.classroom.run import (
     grade_all,
     settle,
 )
+from seqattn.grading.classroom.submissions import Handed, collect
 from seqattn.grading.grades import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.notebook import Submission
 from seqattn.grading.sandbox.host import Sandbox
@@ -395,14 +396,17 @@ def test_gradescope_and_junit_have_every_question(results):
 
 def test_moodle_has_a_row_for_each_person(results, tmp_path):
     write_all(tmp_path, results)
-    rows = {r["Identifier"]: r for r in table(tmp_path / "moodle.csv")}
+    rows = {r["student"]: r for r in table(tmp_path / "moodle.csv")}
     assert {k: r["Grade"] for k, r in rows.items()} == {
         "ada": "16",
-        "Participant 123": "0",
+        "bob": "0",
         "cy": "",
         "eve": "",
     }
-    assert NO_TANH.hint in rows["Participant 123"]["Feedback comments"]
+    assert NO_TANH.hint in rows["bob"]["Feedback comments"]
+    # Moodle would take the end of an id for the number of somebody else.
+    identifiers = {id_: row["Identifier"] for id_, row in rows.items()}
+    assert identifiers == {"ada": "", "bob": "Participant 123", "cy": "", "eve": ""}
 
 
 def test_the_summary_names_the_most_frequent_mistake(results, tmp_path):

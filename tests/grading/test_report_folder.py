@@ -290,7 +290,7 @@ def test_a_second_notebook_that_cannot_be_read_is_not_lost(week, tmp_path):
     found = [(r["student"], r["status"], r["points"]) for r in rows(out / "grades.csv")]
     assert found == [("al", "graded", "2"), ("al", "unreadable", ""), ("bo", "graded", "2")]
     assert {"students/al.json", "feedback/al.html"} <= files_in(out)
-    moodle = {r["Identifier"]: r for r in rows(out / "moodle.csv")}
+    moodle = {r["student"]: r for r in rows(out / "moodle.csv")}
     assert {id_: row["Grade"] for id_, row in moodle.items()} == {"al": "", "bo": "2"}
     assert moodle["al"]["Feedback comments"] == "1.ipynb: unreadable: not JSON"
     [bo] = [r for r in rows(out / "grades.csv") if r["student"] == "bo"]
@@ -312,7 +312,7 @@ def test_nobody_is_absent_whose_file_it_may_be(week, tmp_path):
     options = ("--roster", tmp_path / "r.csv", "--absent-as-zero")
     done = seqattn("grade-class", one, "-o", out, *options)
     expected = {"510": "", "511": "", "512": "1", "513": "0"}
-    assert {r["Identifier"]: r["Grade"] for r in rows(out / "moodle.csv")} == expected
+    assert {r["student"]: r["Grade"] for r in rows(out / "moodle.csv")} == expected
     found = {r["student"]: r for r in rows(out / "grades.csv") if r["student"]}
     assert {id_: r["points"] for id_, r in found.items()} == expected
     assert "perhaps not absent: Jo Smith_7" in found["510"]["notes"]
@@ -331,7 +331,7 @@ def test_moodles_table_names_exercises_a_maximum_and_why_points_were_given(week,
     given = "student,question,points,reason\nbo,02_softmax q1,1,said so orally\n"
     (out / "overrides.csv").write_text(given)
     seqattn("grade-class", one, "-o", out)
-    found = {r["Identifier"]: r for r in rows(out / "moodle.csv")}
+    found = {r["student"]: r for r in rows(out / "moodle.csv")}
     assert {id_: (r["Grade"], r["Maximum grade"]) for id_, r in found.items()} == {
         "al": ("4", "4"), "bo": ("1", "4"),
     }  # fmt: skip
@@ -352,6 +352,28 @@ def test_moodles_own_numbers_stand_in_its_table(week, tmp_path):
     seqattn("grade-class", one, "-o", tmp_path / "two", "--roster", tmp_path / "r.csv")
     named = [[r["Identifier"] for r in rows(tmp_path / o / "moodle.csv")] for o in ("out", "two")]
     assert named == [["Participant 100"], ["Participant 100", "Participant 9"]]
+
+
+def test_moodle_takes_its_table_as_it_is(week, tmp_path):
+    """Its importer wants three columns, and passes over grades that were changed since."""
+    one = week("one", **{"Al Li_100_assignsubmission_file": "02_softmax 1"})
+    (tmp_path / "r.csv").write_text(
+        "Identifier,Full name,Grade,Last modified (grade)\n"
+        'Participant 100,Al Li,1.00,"Sunday, 1 November 2026, 10:00 AM"\nParticipant 9,Bo,,-\n'
+    )
+    seqattn("grade-class", one, "-o", tmp_path / "out", "--roster", tmp_path / "r.csv")
+    found = rows(tmp_path / "out" / "moodle.csv")
+    assert found[0].keys() >= {"Identifier", "Grade", "Last modified (grade)"}
+    changed = [r["Last modified (grade)"] for r in found]
+    assert changed == ["Sunday, 1 November 2026, 10:00 AM", ""]
+
+
+def test_a_long_id_is_no_number_of_moodle(week, tmp_path):
+    one = week("one", **{"2023000000042": "02_softmax 1"})
+    (tmp_path / "r.csv").write_text("id,name\n2023000000042,Al\n")
+    seqattn("grade-class", one, "-o", tmp_path / "out", "--roster", tmp_path / "r.csv")
+    [row] = rows(tmp_path / "out" / "moodle.csv")
+    assert (row["student"], row["Identifier"]) == ("2023000000042", "")
 
 
 def test_a_name_or_a_comma_in_points_by_hand_says_what_to_write(week, tmp_path):
@@ -689,7 +711,7 @@ def test_an_id_before_no_name_makes_nobody_absent(week, tmp_path):
     one, out = week("one", **{"510_Xy": "02_softmax 1", "511": "02_softmax 1"}), tmp_path / "out"
     (tmp_path / "r.csv").write_text("id,name\n510,Jo\n511,Bo\n")
     seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv", "--absent-as-zero")
-    assert {r["Identifier"]: r["Grade"] for r in rows(out / "moodle.csv")} == {
+    assert {r["student"]: r["Grade"] for r in rows(out / "moodle.csv")} == {
         "510": "",
         "511": "1",
     }

@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from seqattn.grading.classroom.roster import (
-    Handed,
     Person,
-    collect,
     find_person,
-    natural,
     read_roster,
 )
+from seqattn.grading.classroom.submissions import Handed, collect, natural
 
 
 def roster(tmp_path, text):
@@ -290,7 +288,7 @@ def test_beside_a_platforms_folder_may_lie_its_archive_a_roster_and_reports(tmp_
     assert {h.called for h in labelled(tmp_path / "1", *names).values()} == {("Al",), ("Bo",)}
     names = ["export/submission_1/a.ipynb", "export/submission_metadata.yml"]
     text = "submission_1: {users: [{name: Al}, {name: Bo}]}"
-    assert labelled(tmp_path / "2", *names, text=text).keys() == {"submission_1/a.ipynb"}
+    assert labelled(tmp_path / "2", *names, text=text).keys() == {"export/submission_1/a.ipynb"}
     assert [h.called for h in collect(tmp_path / "2" / "in")] == [("Al",), ("Bo",)]
 
 

@@ -25,8 +25,9 @@ from seqattn.grading.classroom import commands as classroom
 from seqattn.grading.classroom.lms import as_gradescope
 from seqattn.grading.classroom.overrides import Given
 from seqattn.grading.classroom.reports import as_summary, write_all
-from seqattn.grading.classroom.roster import Person, collect
+from seqattn.grading.classroom.roster import Person
 from seqattn.grading.classroom.run import Result, grade_all
+from seqattn.grading.classroom.submissions import collect
 from seqattn.grading.feedback import as_html
 from seqattn.grading.grades import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.sandbox.host import (

@@ -16,8 +16,9 @@ from seqattn.console import INSTRUCTORS, fail, must_exist
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.overrides import Overrides
-    from seqattn.grading.classroom.roster import Handed
+    from seqattn.grading.classroom.roster import Person
     from seqattn.grading.classroom.run import Result
+    from seqattn.grading.classroom.submissions import Handed
     from seqattn.grading.grades import Grade
 
 __all__ = ["Book", "must_be_an_address", "register"]
@@ -191,8 +192,8 @@ def gradescope(
     """Grade one submission inside Gradescope's autograder."""
     from seqattn.grading.bank import must_know_answers
     from seqattn.grading.classroom.lms import as_gradescope
-    from seqattn.grading.classroom.roster import collect
     from seqattn.grading.classroom.run import grade_one
+    from seqattn.grading.classroom.submissions import collect
     from seqattn.grading.grades import Grade
     from seqattn.grading.judge import Judge
 
@@ -281,7 +282,7 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
         must_be_of(out, *runs)
         roster = read_roster(Path(run["roster"])) if run["roster"] else []
         given = read_overrides(overrides)
-        files = _handed_in(Path(run["submissions"]), out)
+        files = _handed_in(Path(run["submissions"]), out, roster)
     except (OSError, ValueError) as error:
         raise fail(str(error)) from None
     results = settle(files, _grade(files, run, out, jobs), roster)
@@ -297,7 +298,7 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     return results
 
 
-def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
+def _handed_in(submissions: Path, out: Path, roster: list["Person"]) -> list["Handed"]:
     """List what was handed in; reports that lie among it are no student's.
 
     Raises
@@ -306,7 +307,8 @@ def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
         If there is nothing.
     """
     from seqattn.grading.classroom.folder import earlier_reports
-    from seqattn.grading.classroom.roster import collect
+    from seqattn.grading.classroom.roster import candidates
+    from seqattn.grading.classroom.submissions import collect
 
     own = out.resolve()
     reports = [report.resolve() for report in earlier_reports(submissions)]
@@ -317,7 +319,7 @@ def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
     # Of a file its folder counts: links are not followed, least of all those that lead in a circle.
     files = [
         handed
-        for handed in collect(submissions)
+        for handed in collect(submissions, lambda named: bool(candidates(named, roster)))
         for place in [handed.path.parent.resolve()]
         if not any(place.is_relative_to(report) for report in reports)
     ]

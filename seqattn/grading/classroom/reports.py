@@ -23,9 +23,9 @@ from seqattn.grading.classroom.overrides import (
     by_hand,
     by_the_grader,
 )
-from seqattn.grading.classroom.roster import natural
 from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
+from seqattn.grading.classroom.submissions import natural
 from seqattn.grading.feedback import as_html, page
 from seqattn.grading.grades import (
     WORDS,

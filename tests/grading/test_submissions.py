@@ -1,0 +1,134 @@
+"""What lies in a folder of submissions: whose each file and each folder is, by what is in it."""
+
+import json
+import zipfile
+
+import pytest
+
+from seqattn.grading.classroom.roster import Person, candidates, find_person
+from seqattn.grading.classroom.submissions import collect
+
+MOODLE = "assignsubmission_file"
+
+
+@pytest.fixture
+def handed(tmp_path):
+    """Hand files in; give what each says of its author, by label, with a roster or without."""
+
+    def handed(*names, people=()):
+        for name in names:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("{}")
+        roster = [Person(*person) for person in people]
+        found = collect(tmp_path, lambda one: bool(candidates(one, roster)))
+        return {one.label: one.called[0] for one in found}
+
+    return handed
+
+
+def pack(path, *files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in files:
+            archive.write(file, file.name)
+
+
+# --- folders around those of students
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (f"A1/Al_1_{MOODLE}/a.ipynb", f"A2/Bo_7_{MOODLE}/a.ipynb"),
+        (f"03_additive/A1/Al_1_{MOODLE}/a.ipynb", f"03_additive/A1/Bo_2_{MOODLE}/a.ipynb"),
+        (f"new/A1/Al_1_{MOODLE}/a.ipynb", f"new/A2/Bo_2_{MOODLE}/a.ipynb"),
+        (f"A1/Al_1_{MOODLE}/a.ipynb", "03_additive/Bo.ipynb"),
+        ("class/Al/a.ipynb", "class/Bo/b.ipynb"),
+        ("week 3/03_additive/Al.ipynb", "week 3/03_additive/Bo.ipynb"),
+        ("w/03_additive/Al/a.ipynb", "w/05_scaled/Bo/b.ipynb", "w/05_scaled/Al/b.ipynb"),
+    ],
+)  # fmt: skip
+def test_what_is_around_everybody_is_nobodys(names, handed):
+    assert {*handed(*names).values()} == {"Al", "Bo"}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("class/Al.ipynb", "class/Bo.ipynb"),
+        ("section A/Al.ipynb", "section B/Bo/b.ipynb"),
+        ("section A/Al.ipynb", "section A/typo.ipynb", "section B/Bo.ipynb"),
+    ],
+)
+def test_where_names_of_the_roster_stand_there_is_the_class(names, handed):
+    found = handed(*names, people=[("1", "Al"), ("2", "Bo")])
+    assert {*found.values()} - {"typo"} == {"Al", "Bo"}
+
+
+@pytest.mark.parametrize(
+    ("names", "whose"),
+    [
+        (("al/03_additive/a.ipynb", "al/05_scaled/b.ipynb"), {"al"}),
+        (("al/one.ipynb", "al/two.ipynb"), {"al"}),
+        (("al/exercises/a.ipynb", "al/drafts/b.ipynb", "bo/exercises/a.ipynb", "bo/more/b.ipynb"),
+         {"al", "bo"}),
+        (("al/a.ipynb", "cy/bo/a.ipynb", "cy/al/a.ipynb"), {"al", "cy"}),
+        ((f"al/Bo_7_{MOODLE}/a.ipynb", "cy/a.ipynb"), {"al", "cy"}),
+        ((f"Al_1_{MOODLE}/Bo_7_{MOODLE}/a.ipynb",), {"Al"}),
+        (("al/one/a.ipynb", "al/two/b.ipynb", "cy/run.json", "cy/a.ipynb"), {"al", "cy"}),
+    ],
+)  # fmt: skip
+def test_a_students_folder_stays_one(names, whose, handed):
+    assert {*handed(*names).values()} == whose
+
+
+def test_who_is_on_the_roster_has_a_folder_and_not_those_named_in_it(handed):
+    people = [("1", "Al"), ("2", "Bo")]
+    assert {*handed("Al/Bo/a.ipynb", "Al/Al/a.ipynb", people=people).values()} == {"Al"}
+
+
+def test_each_exercise_may_have_an_export_of_its_own(tmp_path, handed):
+    for exercise, who in (("03_additive", "al@u"), ("05_scaled", "bo@u")):
+        (tmp_path / exercise).mkdir()
+        users = {"submission_1": {":submitters": [{":email": who}]}}
+        (tmp_path / exercise / "submission_metadata.yml").write_text(json.dumps(users))
+    names = ("03_additive/submission_1/a.ipynb", "05_scaled/submission_1/a.ipynb")
+    assert handed(*names) == dict(zip(names, ("al@u", "bo@u"), strict=True))
+
+
+# --- archives
+
+
+def test_an_archive_beside_what_was_unpacked_from_it_is_not_handed_in_twice(tmp_path, handed):
+    handed("al/a.ipynb", "al/b.ipynb", "bo.ipynb", "cy/a.ipynb")
+    pack(tmp_path / "al" / "work.zip", tmp_path / "al" / "a.ipynb", tmp_path / "al" / "b.ipynb")
+    pack(tmp_path / "cy.zip", tmp_path / "cy" / "a.ipynb")
+    assert handed().keys() == {"al/a.ipynb", "al/b.ipynb", "bo.ipynb", "cy/a.ipynb"}
+    (tmp_path / "al" / "b.ipynb").write_text("[]")  # of the same size: the archive holds another
+    assert "al/work.zip" in handed()
+
+
+def test_an_archive_beside_several_exports_is_nobodys(tmp_path, handed):
+    names = (f"A1/Al_1_{MOODLE}/a.ipynb", f"A2/Bo_7_{MOODLE}/a.ipynb")
+    assert handed(*names, "A1.zip", "A2.zip", "roster.csv", "notes.pdf").keys() == {*names}
+    assert "cy.zip" in handed("cy.zip")  # late, by mail
+
+
+# --- groups
+
+
+def test_a_groups_folder_keeps_its_name(tmp_path, handed):
+    users = [{"name": "Al", "email": "al@u"}, {"name": "Bob", "email": "bob@home"}]
+    told = tmp_path / "submission_metadata.yml"
+    told.write_text(json.dumps({"submission_1": {"users": users}}))
+    handed("submission_1/a.ipynb")
+    people = [Person("1", "Al"), Person("2", "Robert")]
+    said = [find_person(one, people)[1] for one in collect(tmp_path)]
+    assert "nobody on the roster is called bob@home or Bob: " in said[1]
+    assert said[1].endswith("write the student's id for it into submission_metadata.yml")
+    (tmp_path / "submission_1").rename(tmp_path / "2")
+    with pytest.raises(ValueError, match=r"names submission_1, handed in by al@u and bob@home, wh"):
+        collect(tmp_path)
+    (tmp_path / "2").rename(tmp_path / "submission_1")
+    told.write_text(told.read_text().replace("bob@home", "2"))
+    assert [find_person(one, people)[0] for one in collect(tmp_path)] == people
