@@ -12,8 +12,9 @@ import sys
 import pytest
 
 from seqattn.grading.answers import Answer
+from seqattn.grading.classroom import reports
 from seqattn.grading.classroom import run as classroom_run
-from seqattn.grading.classroom.folder import alone, load_run, prune
+from seqattn.grading.classroom.folder import alone, load_run, noted, prune
 from seqattn.grading.classroom.reports import list_changes
 from seqattn.grading.grades import Grade, Verdict, harmless
 from tests.grading.conftest import ROOT, seqattn
@@ -143,7 +144,7 @@ def test_what_nobody_has_any_more_is_removed_and_nothing_else(week, tmp_path):
 @pytest.mark.parametrize(
     "name",
     ["../precious.json", "students/../../precious.json", "/etc/passwd", "overrides.csv", "run.json",
-     "gradescope/../results.json", "students/link.json", 7, "students/deep/er.json"],
+     "gradescope/../results.json", "students/link.json", "students/deep/er.json"],
 )  # fmt: skip
 def test_no_list_makes_it_remove_what_is_not_its_own(name, tmp_path):
     out = tmp_path / "out"
@@ -156,8 +157,9 @@ def test_no_list_makes_it_remove_what_is_not_its_own(name, tmp_path):
     (out / "gradescope").mkdir()
     (out / "students" / "link.json").symlink_to(tmp_path / "precious.json")
     before = files_in(tmp_path)
-    prune(out, [name], [])
-    prune(out, name, [])
+    mine = noted({name: "mine"})
+    for kept in (mine, [name], name):
+        prune(out, kept, [])
     assert files_in(tmp_path) == before
     assert (out / "students" / "link.json").is_symlink()
 
@@ -415,7 +417,7 @@ def test_files_with_the_names_of_reports_are_never_overwritten_without_a_record(
     (out / "summary.html").write_text("mine")
     refused = seqattn("grade-class", one, "-o", out)
     assert (refused.returncode, (out / "summary.html").read_text()) == (2, "mine")
-    assert "no run.json that says what they are of: name another folder" in refused.stderr
+    assert "no run.json that says what it is of: name another folder" in refused.stderr
     (out / "summary.html").unlink()
     seqattn("grade-class", one, "-o", out)
     # The table was taken away, or the record lost: what is of another week is refused all the same.
@@ -446,8 +448,8 @@ def test_points_by_hand_are_for_what_they_were_given_and_a_changed_page_stays(we
     assert not (out / "students" / "bo-02_softmax.json").exists()
     for name in ("students", "feedback", "gradescope"):
         shutil.rmtree(out / name)
-    for name in ("grades.csv", "summary.html"):
-        (out / name).unlink()
+    for path in [*out.glob("*.csv"), *out.glob("*ml")]:
+        path.unlink()
     (out / "overrides.csv").write_text("student,question,points\nal,q1,1\n")
     assert "was begun for" in seqattn("grade-class", two, "-o", out).stderr
 
@@ -845,3 +847,111 @@ def test_a_question_that_a_person_passed_has_no_mistake(week, tmp_path):
     page = (out / "feedback" / "al-02_softmax.html").read_text(encoding="utf-8")
     assert "oral" in page
     assert ">oh" not in page
+
+
+# --- what must not be lost
+
+
+def test_points_by_hand_are_not_dropped_with_their_table(week, tmp_path):
+    one, out, new = week("one", al="02_softmax 0"), tmp_path / "out", tmp_path / "new"
+    seqattn("grade-class", one, "-o", out)
+    table = out / "overrides.csv"
+    table.write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    before = (out / "grades.csv").read_bytes()
+    table.rename(out / "overrides old.csv")
+    for command in (("grade-class", one, "-o", out), ("regrade", "--diff", out, "-o", new)):
+        done = seqattn(*command)
+        assert done.returncode == 2
+        assert f"{table} is missing, and points were given by it (al q1: 2)" in done.stderr
+        assert "overrides old.csv is not read" in done.stderr
+        assert "leave its first line alone in it to take them back" in done.stderr
+    assert (out / "grades.csv").read_bytes() == before
+    table.write_text("student,question,points\n")
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    assert rows(out / "grades.csv")[0]["points"] == "0"
+    table.unlink()  # nothing is lost with it now
+    (out / "overrides old.csv").unlink()
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["Overrides.csv", "overrides.csv.txt", "overrides (1).xlsx"])
+def test_points_in_a_table_of_another_name_are_not_passed_over(name, week, tmp_path):
+    one, out = week("one", al="02_softmax 0"), tmp_path / "out"
+    out.mkdir()
+    (out / name).write_text("student,question,points\nal,q1,2\n")
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert f"there is no {out / 'overrides.csv'}, and {name} is not read: " in done.stderr
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,1\n")
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+def test_backups_beside_points_by_hand_make_a_folder_no_students(week, tmp_path):
+    one = week("one", al="02_softmax 0")
+    (one / "report").mkdir()
+    for name in ("overrides.csv", "overrides old.csv", "overrides.csv~", ".~lock.overrides.csv#"):
+        (one / "report" / name).write_text("student,question,points\nal,q1,2\n")
+    assert seqattn("grade-class", one, "-o", one / "report").returncode == 0
+    assert [r["points"] for r in rows(one / "report" / "grades.csv")] == ["2"]
+
+
+def test_what_an_interrupted_writing_left_is_removed_with_its_student(week, tmp_path, monkeypatch):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    write = reports.write_whole
+
+    def interrupted(path, text):
+        write(path, text)
+        if path.parent.name == "feedback" and path.name.startswith("bo"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reports, "write_whole", interrupted)
+        assert seqattn("grade-class", one, "-o", out).returncode != 0
+    assert (out / "feedback" / "bo-02_softmax.html").is_file()
+    (one / "bo").rename(one / "cy")
+    seqattn("grade-class", one, "-o", out)
+    assert not [name for name in files_in(out) if "bo" in name]
+
+
+def test_pages_of_a_folder_that_was_copied_are_removed_and_changed_ones_stay(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    for path in out.rglob("*"):  # a copy has other times
+        os.utime(path, (2e9, 2e9))
+    os.utime(out / "run.json", (1e9, 1e9))
+    (out / "feedback" / "bo-02_softmax.html").write_text("well done")
+    (one / "bo").rename(one / "cy")
+    seqattn("grade-class", one, "-o", out)
+    assert [n for n in files_in(out) if "bo" in n] == ["feedback/bo-02_softmax.html"]
+
+
+@pytest.mark.parametrize("name", ["moodle.csv", "junit.xml", "similar.csv", "run.json"])
+def test_no_file_of_somebody_elses_is_written_over(name, week, tmp_path):
+    out = tmp_path / "course"
+    out.mkdir()
+    (out / name).write_text("mine")
+    done = seqattn("grade-class", week("one", al="02_softmax 1"), "-o", out)
+    assert done.returncode == 2
+    why = f"{out} holds {name}, and no run.json that says what it is of"
+    assert (why if name != "run.json" else f"{out / name} is of no grading") in done.stderr
+    assert files_in(out) <= {name, ".lock"}
+    assert (out / name).read_text() == "mine"
+
+
+def test_the_roster_of_another_class_is_refused(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    ours, theirs, later = (tmp_path / f"{name}.csv" for name in ("ours", "theirs", "later"))
+    ours.write_text("id,name\n1,al\n2,bo\n")
+    theirs.write_text("id,name\n8,cy\n9,di\n")
+    later.write_text("id,name\n2,bo\n3,ed\n")
+    seqattn("grade-class", one, "-o", out)  # at first without
+    assert seqattn("grade-class", one, "-o", out, "--roster", ours).returncode == 0
+    before = files_in(out)
+    for command in ("grade-class", one), ("regrade", "--diff", out):
+        done = seqattn(*command, "-o", out, "--roster", theirs)
+        assert done.returncode == 2
+        assert f"{out} holds reports on 2 students, of whom 0 are on {theirs}" in done.stderr
+        assert f"graded with --roster {ours}" in done.stderr
+    assert files_in(out) == before
+    assert seqattn("grade-class", one, "-o", out, "--roster", later).returncode == 0

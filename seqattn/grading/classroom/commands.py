@@ -267,12 +267,19 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     Of the gradings of which the other folder may hold reports, the first is done.
     """
     from seqattn.grading.bank import must_know_answers
-    from seqattn.grading.classroom.folder import held_run, judged_by_hand, must_be_of
+    from seqattn.grading.classroom.folder import (
+        held_run,
+        judged_by_hand,
+        must_be_of,
+        must_be_of_class,
+    )
     from seqattn.grading.classroom.overrides import (
         check_overrides,
+        must_be_there,
         read_overrides,
         what_was_judged,
     )
+    from seqattn.grading.classroom.reports import read_records
     from seqattn.grading.classroom.roster import read_roster
     from seqattn.grading.classroom.run import settle
 
@@ -281,6 +288,9 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     try:
         must_be_of(out, *runs)
         roster = read_roster(Path(run["roster"])) if run["roster"] else []
+        reported = {record["student"] for record in read_records(out).values()} - {""}
+        must_be_of_class(out, reported, {person.id for person in roster}, run["roster"])
+        must_be_there(overrides, judged_by_hand(held_run(overrides.parent)))
         given = read_overrides(overrides)
         files = _handed_in(Path(run["submissions"]), out, roster)
     except (OSError, ValueError) as error:
@@ -368,19 +378,18 @@ def _grade(files: list["Handed"], run: dict, out: Path, jobs: int) -> dict[str, 
 
 def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") -> None:
     """Write the reports, remove those of students who have none any more, and list them."""
-    from seqattn.grading.classroom.folder import held_run, prune, save_run
-    from seqattn.grading.classroom.reports import write_all
+    from seqattn.grading.classroom.folder import held_run, noted, prune, save_run
+    from seqattn.grading.classroom.reports import all_reports, write_reports
 
-    paths = write_all(
-        out,
-        results,
-        overrides=given,
-        absent_as_zero=run["absent_as_zero"],
-        book=run["book"],
-    )
-    written = [path.relative_to(out).as_posix() for path in paths]
-    prune(out, held_run(out).get("written"), written)
-    save_run(out, {**run, "written": written})
+    zero, book = run["absent_as_zero"], run["book"]
+    files = all_reports(results, overrides=given, absent_as_zero=zero, book=book)
+    held = held_run(out)
+    known = noted(files, held.get("written"))
+    # Noted before: what is written when this is interrupted is ours, too.
+    save_run(out, {**held, "by_hand": run["by_hand"], "written": known})
+    write_reports(out, files)
+    prune(out, known, files)
+    save_run(out, {**run, "written": noted(files)})
 
 
 def _stopped(error: OSError, out: Path) -> typer.Exit:

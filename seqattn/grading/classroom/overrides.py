@@ -24,6 +24,8 @@ __all__ = [
     "by_hand",
     "check_overrides",
     "earlier_judged",
+    "is_table",
+    "must_be_there",
     "read_overrides",
     "what_was_judged",
 ]
@@ -89,6 +91,44 @@ def read_overrides(path: Path) -> Overrides:
         whole = int(points) if points == int(points) else points
         found[key] = Given(whole, row.get("reason", ""), number)
     return found
+
+
+def is_table(name: str) -> bool:
+    """Tell points by hand, and what people and programs keep of them, by the name of the file."""
+    return "overrides" in name.casefold()
+
+
+def must_be_there(path: Path, judged: Sequence["Judged"]) -> None:
+    """Refuse to go on without the table, where points were given by it or stand in another file.
+
+    Parameters
+    ----------
+    path : Path
+        Where the table is looked for.
+    judged : sequence of Judged
+        What it gave points to.
+
+    Raises
+    ------
+    ValueError
+        If it is missing; the message says what would be lost, and what to do.
+    """
+    if path.is_file():
+        return
+    files = sorted(path.parent.iterdir()) if path.parent.is_dir() else []
+    others = [p.name for p in files if is_table(p.name) and not p.name.startswith((".", "~"))]
+    unread = f", and {others[0]} is not read" if others else ""
+    if judged:
+        given = [f"{one.student} {one.question}: {one.points}" for one in judged[:3]]
+        more = ", ..." if len(judged) > 3 else ""
+        raise ValueError(
+            f"{path} is missing, and points were given by it ({', '.join(given)}{more}){unread}: "
+            "put it back, or leave its first line alone in it to take them back"
+        )
+    if others:
+        raise ValueError(
+            f"there is no {path}{unread}: save it as CSV under that name, or move it away"
+        )
 
 
 def _no_number(points: str) -> str:
