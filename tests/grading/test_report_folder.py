@@ -870,6 +870,12 @@ def test_points_by_hand_are_not_dropped_with_their_table(week, tmp_path):
     table.write_text("student,question,points\n")
     assert seqattn("grade-class", one, "-o", out).returncode == 0
     assert rows(out / "grades.csv")[0]["points"] == "0"
+    table.write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    table.write_text("")  # the disk was full
+    assert f"{table} is empty, and points" in seqattn("grade-class", one, "-o", out).stderr
+    table.write_text("student,question,points\n")
+    seqattn("grade-class", one, "-o", out)
     table.unlink()  # nothing is lost with it now
     (out / "overrides old.csv").unlink()
     assert seqattn("grade-class", one, "-o", out).returncode == 0
@@ -955,3 +961,16 @@ def test_the_roster_of_another_class_is_refused(week, tmp_path):
         assert f"graded with --roster {ours}" in done.stderr
     assert files_in(out) == before
     assert seqattn("grade-class", one, "-o", out, "--roster", later).returncode == 0
+
+
+def test_points_by_hand_do_not_go_when_a_roster_gives_another_id(week, tmp_path):
+    one, out = week("one", al="02_softmax 0"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    before = (out / "grades.csv").read_bytes()
+    (tmp_path / "r.csv").write_text("id,name\n7,al\n")
+    done = seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv")
+    assert done.returncode == 2
+    assert "line 2: nobody here is called 'al': write 7, the student's id" in done.stderr
+    assert (out / "grades.csv").read_bytes() == before

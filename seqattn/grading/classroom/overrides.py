@@ -111,18 +111,20 @@ def must_be_there(path: Path, judged: Sequence["Judged"]) -> None:
     Raises
     ------
     ValueError
-        If it is missing; the message says what would be lost, and what to do.
+        If it is missing or empty; the message says what would be lost, and what to do.
     """
-    if path.is_file():
+    if path.is_file() and (path.read_bytes().strip() or not judged):
         return
+    missing = "empty" if path.is_file() else "missing"
     files = sorted(path.parent.iterdir()) if path.parent.is_dir() else []
     others = [p.name for p in files if is_table(p.name) and not p.name.startswith((".", "~"))]
+    others = [name for name in others if name != path.name]
     unread = f", and {others[0]} is not read" if others else ""
     if judged:
         given = [f"{one.student} {one.question}: {one.points}" for one in judged[:3]]
         more = ", ..." if len(judged) > 3 else ""
         raise ValueError(
-            f"{path} is missing, and points were given by it ({', '.join(given)}{more}){unread}: "
+            f"{path} is {missing}, and points were given by it ({', '.join(given)}{more}){unread}: "
             "put it back, or leave its first line alone in it to take them back"
         )
     if others:
@@ -187,7 +189,8 @@ def check_overrides(
             why = f"{given.points} points for {student}, {question}: {expected}"
         elif several and (student, several[0]) in overrides:
             why = f"{question} and {several[0]} of {student} are one question: keep one row"
-        gone = (student, question) not in most
+        # Whose name stands where the id belongs is here: nothing is gone but the points.
+        gone = (student, question) not in most and not _id_of(student, results)
         known = student in unread or any(one.is_of(student, question, given) for one in earlier)
         if why:
             (idle if gone and known else wrong).append(f"line {given.line}: {why}")

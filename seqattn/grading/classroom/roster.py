@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from seqattn.grading.bank import exercises
 from seqattn.grading.classroom.submissions import METADATA, Handed
 from seqattn.grading.classroom.tables import read_table
 
@@ -35,6 +36,8 @@ EMAIL = ("email", "email address")
 # they hand in has the same number, and no two people of one Moodle have the same.
 IDENTIFIER = ("identifier",)
 MODIFIED = ("last modified (grade)",)
+# The roster of GitHub Classroom calls an id "identifier", too.
+GITHUB = ("github_username",)
 PARTICIPANT = re.compile(r"(?:\D*\s|\D{6,})(\d+)")
 # Canvas puts a line below the head that is nobody's.
 NOBODY = "pointspossible"
@@ -57,6 +60,8 @@ class Person:
     modified : str
         When a grade was last changed, as that worksheet has it: Moodle refuses to write over later
         ones.
+    github : str
+        The name on GitHub, where its Classroom puts it behind that of the assignment.
     """
 
     id: str
@@ -64,6 +69,7 @@ class Person:
     email: str = ""
     identifier: str = ""
     modified: str = ""
+    github: str = ""
 
     @property
     def participant(self) -> str:
@@ -92,7 +98,7 @@ class Person:
     @property
     def keys(self) -> set[str]:
         """What a file may call this person."""
-        every = {self.id, self.email, self.email.partition("@")[0], *self.names}
+        every = {self.id, self.email, self.email.partition("@")[0], self.github, *self.names}
         return {key for key in every if key}
 
 
@@ -113,7 +119,9 @@ def read_roster(path: Path) -> list[Person]:
 
     id_, name, email = column(ID), column(NAME), column(EMAIL)
     parts = [c for c in (column(FIRST), column(LAST)) if c]
-    identifier, modified = column(IDENTIFIER), column(MODIFIED)
+    identifier, modified, github = column(IDENTIFIER), column(MODIFIED), column(GITHUB)
+    if github and identifier:
+        id_, identifier = id_ or identifier, None
     if not (id_ or email or name or parts or identifier):
         have = ", ".join(rows.columns) or "none"
         raise ValueError(f"{path} has the columns {have}; expected id, name or email")
@@ -129,7 +137,7 @@ def read_roster(path: Path) -> list[Person]:
             raise ValueError(f"{path}, line {line}: is a quotation mark before it not closed?")
         # Moodle writes "-" for never.
         changed = row.get(modified or "", "").removeprefix("-")
-        person = Person(own, called, address, number, changed)
+        person = Person(own, called, address, number, changed, row.get(github or "", ""))
         if own == called and own in people and not (number and people[own] == person):
             raise ValueError(f"{path}, line {line}: {own} stands twice without an id or address")
         if people.setdefault(own, person) != person:
@@ -243,11 +251,16 @@ def _called_so(called: Iterable[str], roster: list[Person]) -> list[Person]:
         own = [p for p in fitting if any(spelling(name) in ordered for name in p.ordered)]
         if fitting:
             return own or fitting
-    return []
+    return [p for p in roster if p.github and _is_repository(p, called)]
+
+
+def _is_repository(person: Person, called: Iterable[str]) -> bool:
+    """Tell whether a name on GitHub stands behind that of an assignment."""
+    return any(_exact(text).endswith(f"-{_exact(person.github)}") for text in called)
 
 
 def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]:
-    """Find whose id somebody put before the name: "510_Jo Smith".
+    """Find whose id somebody put before the name, "510_Jo Smith", or before an exercise's.
 
     An id before something else may be the number of an exercise: it is nobody's. Before the name of
     another person it may be either's.
@@ -257,7 +270,7 @@ def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]
         # Ids may have a "_" in them, and begin with another's.
         for person in sorted(marks, key=lambda p: -len(p.id)):
             rest = text[len(_exact(person.id)) + 1 :]
-            if _begins_with_name(rest, person):
+            if _begins_with_name(rest, person) or rest.startswith(tuple(exercises())):
                 return [person]
             if others := [p for p in _called_so([rest], roster) if p != person]:
                 return [person, *others]

@@ -109,7 +109,7 @@ def collect(
     ValueError
         If an export of Gradescope does not say who handed in what.
     """
-    of: dict[Path, list[Path]] = {}
+    of: dict[Path, list[Path]] = {folder: []}
     for place, path in _walk(folder, is_known):
         of.setdefault(place, []).append(path)
     handed = []
