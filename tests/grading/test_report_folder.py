@@ -227,6 +227,9 @@ def test_an_earlier_report_among_the_submissions_is_no_student(week, tmp_path):
     done = seqattn("grade-class", one, "-o", tmp_path / "out")
     assert [r["student"] for r in rows(tmp_path / "out" / "grades.csv")] == ["al", "eve"]
     assert f"left out, as reports of gradings: {one / 'report'}" in done.stderr
+    shutil.rmtree(one / "report" / ".graded")  # as copies are that leave out what is hidden
+    seqattn("grade-class", one, "-o", tmp_path / "out")
+    assert [r["student"] for r in rows(tmp_path / "out" / "grades.csv")] == ["al", "eve"]
     # Its own reports are not worth a word.
     assert "left out" not in seqattn("grade-class", one, "-o", one / "report").stderr
 

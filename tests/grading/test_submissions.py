@@ -132,3 +132,9 @@ def test_a_groups_folder_keeps_its_name(tmp_path, handed):
     (tmp_path / "2").rename(tmp_path / "submission_1")
     told.write_text(told.read_text().replace("bob@home", "2"))
     assert [find_person(one, people)[0] for one in collect(tmp_path)] == people
+
+
+def test_an_id_with_zeros_in_front_is_no_other_number(tmp_path, handed):
+    told = tmp_path / "submission_metadata.yml"
+    told.write_text("submission_1:\n  :submitters:\n  - :sid: 0070\n    :name: null\n")
+    assert handed("submission_1/a.ipynb") == {"submission_1/a.ipynb": "0070"}

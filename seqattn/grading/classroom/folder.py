@@ -122,10 +122,12 @@ def earlier_reports(submissions: Path) -> list[Path]:
     """
     found = []
     for path in sorted(submissions.rglob("run.json")):
-        if path.parent != submissions and (path.parent / ".graded").is_dir():
+        # A copy may lack what is hidden, and a grading that only began has nothing else.
+        reports = has_reports(path.parent)
+        if path.parent != submissions and (reports or (path.parent / ".graded").is_dir()):
             held = held_run(path.parent)
             here = held and held["submissions"] == str(submissions.resolve())
-            moved = held and not Path(held["submissions"]).exists() and has_reports(path.parent)
+            moved = held and not Path(held["submissions"]).exists() and reports
             if here or moved:
                 found.append(path.parent)
     return found

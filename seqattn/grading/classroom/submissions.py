@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
 
@@ -324,6 +325,15 @@ def natural(label: str) -> list[list[str | int]]:
 # --- Gradescope's export -------------------------------------------------------------------------
 
 
+class Texts(yaml.SafeLoader):
+    """Reads an id as it is written: to YAML 0070 is the number 56, and that may be another's id."""
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [one for one in resolvers if one[0] == "tag:yaml.org,2002:null"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
 def _gradescope_groups(place: Path) -> dict[str, list[tuple[str, ...]]]:
     """Read who handed in which folder of an export: address, id and name of each, by folder."""
     for path in (place / name for name in METADATA):
@@ -333,7 +343,7 @@ def _gradescope_groups(place: Path) -> dict[str, list[tuple[str, ...]]]:
             if path.stat().st_size > MOST:
                 raise ValueError(f"it is larger than {MOST >> 20} MB")
             # YAML includes JSON. Gradescope writes Ruby's symbols, ":email", as keys.
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+            content = yaml.load(path.read_text(encoding="utf-8"), Texts)
             groups = {str(name): _names(entry) for name, entry in content.items()}
         except (OSError, ValueError, yaml.YAMLError, AttributeError, TypeError, KeyError) as error:
             raise ValueError(f"{path} does not say who handed in what: {error}") from None
@@ -359,10 +369,10 @@ def _must_have_their_names(
 
 
 def _names(entry: dict) -> list[tuple[str, ...]]:
-    """Take what an entry calls its submitters; of what is no text or number nothing is a name."""
+    """Take what an entry calls its submitters; of what is no text nothing is a name."""
     keys = (":email", ":sid", ":name", "email", "sid", "name")
     called = [
-        tuple(str(one[key]) for key in keys if one.get(key) and isinstance(one[key], str | int))
+        tuple(one[key] for key in keys if one.get(key) and isinstance(one[key], str))
         for one in _submitters(entry)
     ]
     # An entry that names nobody says as little as none, and somebody twice no more than once.
