@@ -978,3 +978,18 @@ def test_points_by_hand_do_not_go_when_a_roster_gives_another_id(week, tmp_path)
     assert done.returncode == 2
     assert "line 2: nobody here is called 'al': write 7, the student's id" in done.stderr
     assert (out / "grades.csv").read_bytes() == before
+
+
+def test_another_week_in_the_same_folder_of_submissions_needs_another_for_its_reports(
+    week, tmp_path
+):
+    one, out = week("one", al="02_softmax 1", bo="{"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    before = files_in(out), (out / "grades.csv").read_bytes()
+    week("one", al="03_additive 1", bo="03_additive 1")
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert f"{out} holds reports on 02_softmax, and what was handed in now is 03_add" in done.stderr
+    assert (files_in(out), (out / "grades.csv").read_bytes()) == before
+    week("one", bo="02_softmax 1")  # one is late with what all others had
+    assert seqattn("grade-class", one, "-o", out).returncode == 0

@@ -87,6 +87,22 @@ def test_who_is_on_the_roster_has_a_folder_and_not_those_named_in_it(handed):
     assert {*handed("Al/Bo/a.ipynb", "Al/Al/a.ipynb", people=people).values()} == {"Al"}
 
 
+def test_an_export_in_a_folder_with_a_students_name_is_one(handed):
+    names = (f"A1/Al_1_{MOODLE}/a.ipynb", f"A1/Bo_7_{MOODLE}/a.ipynb")
+    assert {*handed(*names, people=[("A1", "Cy")]).values()} == {"Al", "Bo"}
+
+
+def test_nobody_is_told_to_call_the_folder_of_many_after_one(tmp_path, handed):
+    people = [Person("1", "Al"), Person("2", "Bo"), Person("3", "Cy")]
+    handed("class/Al.ipynb", "class/Bo/b.ipynb", "class/x/b.ipynb", "Cy/a.ipynb")
+    said = {one.label: find_person(one, people)[1] for one in collect(tmp_path)}
+    mend = ": rename the folder to the student's id"
+    assert said["class/x/b.ipynb"].endswith(mend)
+    for label in ("class/Al.ipynb", "class/Bo/b.ipynb"):
+        told = f"{mend}, or, if class is nobody's folder, take out what is in it"
+        assert said[label].endswith(told)
+
+
 def test_each_exercise_may_have_an_export_of_its_own(tmp_path, handed):
     for exercise, who in (("03_additive", "al@u"), ("05_scaled", "bo@u")):
         (tmp_path / exercise).mkdir()

@@ -272,6 +272,7 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
         judged_by_hand,
         must_be_of,
         must_be_of_class,
+        must_share_an_exercise,
     )
     from seqattn.grading.classroom.overrides import (
         check_overrides,
@@ -288,7 +289,8 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     try:
         must_be_of(out, *runs)
         roster = read_roster(Path(run["roster"])) if run["roster"] else []
-        reported = {record["student"] for record in read_records(out).values()} - {""}
+        records = read_records(out).values()
+        reported = {record["student"] for record in records} - {""}
         must_be_of_class(out, reported, {person.id for person in roster}, run["roster"])
         must_be_there(overrides, judged_by_hand(held_run(overrides.parent)))
         given = read_overrides(overrides)
@@ -302,6 +304,12 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
         judged = what_was_judged(given, results, earlier)
     except ValueError as error:
         raise fail(f"{overrides}: {error}") from None
+    try:
+        before = {record["exercise"] for record in records} - {""}
+        now = {r.grade.exercise for r in results if r.grade} - {""}
+        must_share_an_exercise(out, before, now)
+    except ValueError as error:
+        raise fail(str(error)) from None
     _write(out, {**run, "by_hand": judged}, results, given)
     for line in idle:
         print(f"look at: {overrides}, {line}", file=sys.stderr)

@@ -27,6 +27,7 @@ __all__ = [
     "load_run",
     "must_be_of",
     "must_be_of_class",
+    "must_share_an_exercise",
     "noted",
     "prune",
     "save_run",
@@ -203,6 +204,29 @@ def must_be_of_class(out: Path, reported: set[str], roster: set[str], named: str
         raise ValueError(
             f"{out} holds reports on {len(reported)} students, of whom {still} are on {named}; it "
             f"was graded with --roster {was}: name theirs, or another folder with -o"
+        )
+
+
+def must_share_an_exercise(out: Path, reported: set[str], found: set[str]) -> None:
+    """Refuse to write over reports on other exercises: the same folder has been filled anew.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the reports.
+    reported, found : set of str
+        Exercises on which there are reports, and those that were handed in now.
+
+    Raises
+    ------
+    ValueError
+        If they have none in common.
+    """
+    if reported and found and reported.isdisjoint(found):
+        was, now = (", ".join(sorted(names)) for names in (reported, found))
+        raise ValueError(
+            f"{out} holds reports on {was}, and what was handed in now is {now}: name another "
+            "folder with -o"
         )
 
 

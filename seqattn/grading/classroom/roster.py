@@ -166,9 +166,9 @@ def find_person(
         return fitting[0], ""
     called = " or ".join(handed.called)
     if not fitting:
-        mend = _mend(handed, "student's")
+        mend = _mend(handed, "student's", roster)
         return None, f"nobody on the roster is called {called}: {mend}"
-    mend = _mend(handed, "right")
+    mend = _mend(handed, "right", roster)
     if len(fitting) == 1:
         [one] = fitting
         return (
@@ -179,11 +179,17 @@ def find_person(
     return None, f"{called} may be any of {several}: {mend}"
 
 
-def _mend(handed: Handed, whose: str) -> str:
-    """Say how a file is assigned. A group's folder is not one member's to be called after."""
+def _mend(handed: Handed, whose: str, roster: list[Person]) -> str:
+    """Say how a file is assigned.
+
+    A group's folder is not one member's to be called after, nor is one in which people's names are.
+    """
     if handed.together:
         return f"write the {whose} id for it into {METADATA[0]}"
-    return f"rename the {handed.kind} to the {whose} id"
+    mend = f"rename the {handed.kind} to the {whose} id"
+    if handed.below and candidates(handed.below, roster):
+        mend += f", or, if {handed.whose} is nobody's folder, take out what is in it"
+    return mend
 
 
 def candidates(handed: Handed, roster: list[Person]) -> list[Person]:

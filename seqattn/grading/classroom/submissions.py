@@ -78,6 +78,13 @@ class Handed:
         return "file" if self.whose == self.path.name else "folder"
 
     @property
+    def below(self) -> "Handed | None":
+        """What would be whose it is if its folder were nobody's; None where it lies in none."""
+        parts = Path(self.label).parts
+        rest = parts[parts.index(self.whose) + 1 :]
+        return _handed(Path(rest[0]), "/".join(rest), rest[0])[0] if rest else None
+
+    @property
     def participant(self) -> str:
         """Moodle's number of whoever handed it in; "" where it is none."""
         match = MOODLE.match(self.whose)
@@ -192,10 +199,12 @@ def _is_around(place: Path, is_known: Callable[[Handed], bool], alone: bool) -> 
     A student may have several folders of notebooks, too: they make nobody else where other folders
     lie beside this one. What is in it speaks for others only where it is no student's own.
     """
-    if _owner(place.name) or is_known(*_handed(place, place.name, place.name)):
-        return False
     inside = _inside(place)
-    if _is_export(inside) or any(is_known(*_handed(p, p.name, p.name)) for p in inside):
+    if _owner(place.name) or _is_export(inside):
+        return _owner(place.name) is None
+    if is_known(*_handed(place, place.name, place.name)):
+        return False
+    if any(is_known(*_handed(p, p.name, p.name)) for p in inside):
         return True
     folders = [p for p in inside if _is_folder(p)]
     if any(map(_is_notebook, inside)) or not folders:
