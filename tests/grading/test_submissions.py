@@ -45,6 +45,7 @@ def pack(path, *files):
         (f"A1/Al_1_{MOODLE}/a.ipynb", "03_additive/Bo.ipynb"),
         ("class/Al/a.ipynb", "class/Bo/b.ipynb"),
         ("week 3/03_additive/Al.ipynb", "week 3/03_additive/Bo.ipynb"),
+        ("03 Additive/Al.ipynb", "03 Additive/Bo.ipynb", "05-scaled/Al/b.ipynb"),
         ("w/03_additive/Al/a.ipynb", "w/05_scaled/Bo/b.ipynb", "w/05_scaled/Al/b.ipynb"),
     ],
 )  # fmt: skip
@@ -122,6 +123,15 @@ def test_an_archive_beside_what_was_unpacked_from_it_is_not_handed_in_twice(tmp_
     assert handed().keys() == {"al/a.ipynb", "al/b.ipynb", "bo.ipynb", "cy/a.ipynb"}
     (tmp_path / "al" / "b.ipynb").write_text("[]")  # of the same size: the archive holds another
     assert "al/work.zip" in handed()
+
+
+def test_an_archive_of_the_class_stays_nobodys_when_a_folder_is_renamed(tmp_path, handed):
+    handed("al/a.ipynb", "bo/a.ipynb")
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        for who in ("al", "bo"):
+            archive.write(tmp_path / who / "a.ipynb", f"{who}/a.ipynb")
+    (tmp_path / "bo").rename(tmp_path / "512")
+    assert handed().keys() == {"al/a.ipynb", "512/a.ipynb"}
 
 
 def test_an_archive_beside_several_exports_is_nobodys(tmp_path, handed):

@@ -123,9 +123,10 @@ def collect(
     handed = []
     for place, listed in of.items():
         groups = _gradescope_groups(place)
-        usual = [p for p in listed if may_hold_answers(p) and not _is_unpacked(p)]
+        listed = [path for path in listed if not _is_unpacked(path, place)]
+        usual = [path for path in listed if may_hold_answers(path)]
         for path in listed:
-            if path in usual or not (_is_unpacked(path) or _has_company(path, usual, place)):
+            if path in usual or not _has_company(path, usual, place):
                 top = path.relative_to(place).parts[0]
                 handed += _handed(path, str(path.relative_to(folder)), top, groups.get(top))
     return sorted(handed, key=lambda one: one.path)
@@ -162,7 +163,7 @@ def _walk(place: Path, is_known: Callable[[Handed], bool]) -> Iterator[tuple[Pat
     inside = _inside(place)
     around = _around(place, inside, is_known)
     for path in inside:
-        if path in around or (_is_folder(path) and path.name in exercises()):
+        if path in around or (_is_folder(path) and _is_exercise(path)):
             yield from _walk(path, is_known)
         elif around and _is_report(path):
             continue
@@ -186,8 +187,8 @@ def _around(place: Path, inside: list[Path], is_known: Callable[[Handed], bool])
     if _is_export(inside) or any(_is_notebook(path) for path in inside):
         return []
     folders = [p for p in inside if _is_folder(p) and any(p.iterdir()) and not _is_report(p)]
-    folders = [p for p in folders if p.name not in exercises()]
-    alone = len(folders) == 1 and not any(p.name in exercises() for p in inside)
+    folders = [p for p in folders if not _is_exercise(p)]
+    alone = len(folders) == 1 and not any(_is_exercise(p) for p in inside)
     if all(_is_around(p, is_known, alone) for p in folders):
         return folders
     return []
@@ -209,7 +210,7 @@ def _is_around(place: Path, is_known: Callable[[Handed], bool], alone: bool) -> 
     folders = [p for p in inside if _is_folder(p)]
     if any(map(_is_notebook, inside)) or not folders:
         return False
-    shared = [p for p in folders if p.name in exercises()]
+    shared = [p for p in folders if _is_exercise(p)]
     if shared:  # a student's own hold one notebook each
         return any(_is_around(p, is_known, alone) or _is_of_many(p) for p in shared) and alone
     several = sum(map(_holds_notebooks, folders)) > 1
@@ -220,6 +221,11 @@ def _is_of_many(place: Path) -> bool:
     """Tell whether files lie in an exercise's folder that are not called after the exercise."""
     names = [p.name for p in _inside(place) if _is_notebook(p)]
     return len(names) > 1 and not any(name.startswith(place.name) for name in names)
+
+
+def _is_exercise(place: Path) -> bool:
+    """Tell a folder with the name of an exercise, also as "03 Additive"."""
+    return re.sub(r"[\W_]+", "_", place.name.lower()) in exercises()
 
 
 def _is_export(inside: list[Path]) -> bool:
@@ -284,15 +290,19 @@ def may_hold_answers(path: Path) -> bool:
     return start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and b'"cell' in start
 
 
-def _is_unpacked(path: Path) -> bool:
-    """Tell whether all that is in an archive lies beside it, too: then it holds nothing more."""
+def _is_unpacked(path: Path, place: Path) -> bool:
+    """Tell whether all that is in an archive lies beside it, too: then it holds nothing more.
+
+    Of an archive beside the folders of students half will do: some may have been renamed since.
+    """
     if path.suffix.lower() != ".zip" or path.is_symlink() or not path.is_file():
         return False
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [e for e in archive.infolist() if not e.is_dir()]
-        places = (path.parent, path.with_suffix(""))
-        return bool(entries) and any(all(_is_at(p, e) for e in entries) for p in places)
+        there, own = ([_is_at(p, e) for e in entries] for p in (path.parent, path.with_suffix("")))
+        enough = len(entries) / (2 if path.parent == place else 1)
+        return bool(entries) and (sum(there) >= enough or all(own))
     # Damaged bytes come out of zipfile as a dozen kinds of errors.
     except Exception:
         return False
