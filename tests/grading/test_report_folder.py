@@ -82,6 +82,7 @@ def test_another_weeks_submissions_need_another_folder(week, tmp_path):
     done = seqattn("grade-class", two, "-o", out)
     assert done.returncode == 2
     assert f"{out} holds the reports on {one}: name another folder with -o" in done.stderr
+    assert f"if the same class handed in again, `seqattn regrade --diff {out}` has" in done.stderr
     done = seqattn("grade-class", one, "-o", out, "--exercise", "02_softmax")
     assert done.returncode == 2
     assert ((out / "grades.csv").read_bytes(), (out / "run.json").read_bytes()) == before
@@ -993,3 +994,16 @@ def test_another_week_in_the_same_folder_of_submissions_needs_another_for_its_re
     assert (files_in(out), (out / "grades.csv").read_bytes()) == before
     week("one", bo="02_softmax 1")  # one is late with what all others had
     assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+def test_a_class_that_hands_in_again_keeps_its_points_by_hand(week, tmp_path):
+    first, again = week("first", al="02_softmax 0"), week("again", al="02_softmax 0", bo="{")
+    out = tmp_path / "out"
+    seqattn("grade-class", first, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", first, "-o", out)
+    done = seqattn("regrade", "--diff", out, "-o", out, "--submissions", again)
+    assert done.returncode == 0, done.stderr
+    found = [(r["student"], r["points"]) for r in rows(out / "grades.csv")]
+    assert found == [("al", "2"), ("bo", "")]
+    assert seqattn("grade-class", again, "-o", out).returncode == 0

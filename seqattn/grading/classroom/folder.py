@@ -124,11 +124,11 @@ def earlier_reports(submissions: Path) -> list[Path]:
     found = []
     for path in sorted(submissions.rglob("run.json")):
         # A copy may lack what is hidden, and a grading that only began has nothing else.
-        reports = has_reports(path.parent)
-        if path.parent != submissions and (reports or (path.parent / ".graded").is_dir()):
+        written = has_reports(path.parent)
+        if path.parent != submissions and (written or (path.parent / ".graded").is_dir()):
             held = held_run(path.parent)
             here = held and held["submissions"] == str(submissions.resolve())
-            moved = held and not Path(held["submissions"]).exists() and reports
+            moved = held and not Path(held["submissions"]).exists() and written
             if here or moved:
                 found.append(path.parent)
     return found
@@ -171,8 +171,10 @@ def must_be_of(out: Path, *runs: dict) -> None:
         if any(held["submissions"] == run["submissions"] for run in runs):
             said = f"with --exercise {held['exercise']}" if only else "without --exercise"
             mend = f"grade {said} again, or {mend} (--seed {held['seed']} gives the same cases)"
-        elif not Path(held["submissions"]).exists():
-            mend += f"; if they only moved, `seqattn regrade --diff {out}` has --submissions"
+        else:
+            again = Path(held["submissions"]).exists()
+            when = "the same class handed in again" if again else "they only moved"
+            mend += f"; if {when}, `seqattn regrade --diff {out}` has --submissions"
         holds = "holds the reports on" if has_reports(out) else "was begun for"
         raise ValueError(f"{out} {holds} {held['submissions']}{only}: {mend}")
     if held["roster"] and not any(run["roster"] for run in runs):

@@ -111,7 +111,7 @@ def read_roster(path: Path) -> list[Person]:
         If no column says who is meant, nobody stands in it, or one id stands for two people.
     """
     rows = read_table(path)
-    rows.must_name_once((*ID, *NAME, *FIRST, *LAST, *EMAIL, *IDENTIFIER), path)
+    rows.must_name_once((*ID, *NAME, *FIRST, *LAST, *EMAIL, *IDENTIFIER, *GITHUB), path)
     columns = {_plain(c): c for c in rows.columns}
 
     def column(names: Iterable[str]) -> str | None:

@@ -205,14 +205,16 @@ def _is_around(place: Path, is_known: Callable[[Handed], bool], alone: bool) -> 
         return _owner(place.name) is None
     if is_known(*_handed(place, place.name, place.name)):
         return False
-    if any(is_known(*_handed(p, p.name, p.name)) for p in inside):
+    named = [one for p in inside for one in _handed(p, p.name, p.name) if is_known(one)]
+    # One may be what a student calls a notebook: an id may be "1".
+    if len({one.called for one in named}) > 1:
         return True
     folders = [p for p in inside if _is_folder(p)]
     if any(map(_is_notebook, inside)) or not folders:
         return False
     shared = [p for p in folders if _is_exercise(p)]
     if shared:  # a student's own hold one notebook each
-        return any(_is_around(p, is_known, alone) or _is_of_many(p) for p in shared) and alone
+        return any(_is_around(p, is_known, alone) or (alone and _is_of_many(p)) for p in shared)
     several = sum(map(_holds_notebooks, folders)) > 1
     return (alone and several) or all(_is_around(p, is_known, False) for p in folders)
 
@@ -234,10 +236,9 @@ def _is_export(inside: list[Path]) -> bool:
     owners = {_owner(name) for name in names}
     # One name alone may be what a student calls a file.
     platform = (len(owners) > 1 and None not in owners) or any(map(MOODLE.match, names))
-    return platform or (
-        not {*METADATA}.isdisjoint(names) and any(name.startswith("submission_") for name in names
-                                                  if name not in METADATA)
-    )  # fmt: skip
+    told = any(name in METADATA for name in names)
+    listed = any(name.startswith("submission_") for name in names if name not in METADATA)
+    return platform or (told and listed)
 
 
 def _inside(place: Path) -> list[Path]:
@@ -269,9 +270,10 @@ def _ends_as_notebook(name: str) -> bool:
 
 
 def _is_notebook(path: Path) -> bool:
-    """Tell a notebook from an archive and from a folder."""
-    packed = path.suffix.lower() == ".zip"
-    return _ends_as_notebook(path.name) and not packed and not path.is_dir()
+    """Tell a notebook from an archive, from a README and from a folder."""
+    name = path.name.lower()
+    other = name.endswith(".zip") or name.startswith("readme")
+    return _ends_as_notebook(name) and not other and not path.is_dir()
 
 
 def may_hold_answers(path: Path) -> bool:
