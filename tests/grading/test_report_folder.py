@@ -16,6 +16,7 @@ from seqattn.grading.classroom import reports
 from seqattn.grading.classroom import run as classroom_run
 from seqattn.grading.classroom.folder import alone, load_run, noted, prune
 from seqattn.grading.classroom.reports import list_changes
+from seqattn.grading.classroom.submissions import collect
 from seqattn.grading.grades import Grade, Verdict, harmless
 from tests.grading.conftest import ROOT, seqattn
 
@@ -1007,3 +1008,26 @@ def test_a_class_that_hands_in_again_keeps_its_points_by_hand(week, tmp_path):
     found = [(r["student"], r["points"]) for r in rows(out / "grades.csv")]
     assert found == [("al", "2"), ("bo", "")]
     assert seqattn("grade-class", again, "-o", out).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["grades.csv", "moodle.csv"])
+def test_points_that_were_written_into_a_report_are_not_written_over(name, week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    changed = (out / name).read_bytes().replace(b",1,", b",2,")
+    (out / name).write_bytes(changed)
+    for command in (("grade-class", one), ("regrade", "--diff", out)):
+        done = seqattn(*command, "-o", out)
+        assert done.returncode == 2
+        assert f"{out / name} was changed since it was written" in done.stderr
+        assert (out / name).read_bytes() == changed
+    (out / name).rename(tmp_path / name)
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+def test_a_folder_called_like_its_file_is_a_folder(tmp_path):
+    folder = tmp_path / "al.ipynb"
+    folder.mkdir()
+    (folder / "al.ipynb").write_text("{}")
+    [handed] = collect(tmp_path)
+    assert handed.kind == "folder"

@@ -270,6 +270,7 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     from seqattn.grading.classroom.folder import (
         held_run,
         judged_by_hand,
+        must_be_as_written,
         must_be_of,
         must_be_of_class,
         must_share_an_exercise,
@@ -288,6 +289,7 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     run = runs[0]
     try:
         must_be_of(out, *runs)
+        must_be_as_written(out)
         roster = read_roster(Path(run["roster"])) if run["roster"] else []
         records = read_records(out).values()
         reported = {record["student"] for record in records} - {""}

@@ -25,6 +25,7 @@ __all__ = [
     "is_for_reports",
     "judged_by_hand",
     "load_run",
+    "must_be_as_written",
     "must_be_of",
     "must_be_of_class",
     "must_share_an_exercise",
@@ -184,6 +185,24 @@ def must_be_of(out: Path, *runs: dict) -> None:
         )
 
 
+def must_be_as_written(out: Path) -> None:
+    """Refuse to write over what a person wrote into a report on the class.
+
+    Raises
+    ------
+    ValueError
+        With the file that was changed.
+    """
+    written = _noted_before(held_run(out).get("written"))
+    for name in FOR_THE_CLASS:
+        path = out / name
+        if name in written and path.is_file() and _digest(path.read_bytes()) not in written[name]:
+            raise ValueError(
+                f"{path} was changed since it was written, and would be written anew: move it away "
+                f"(points by hand belong in {out / 'overrides.csv'}), and give the command again"
+            )
+
+
 def must_be_of_class(out: Path, reported: set[str], roster: set[str], named: str) -> None:
     """Refuse a roster on which hardly anybody stands who has reports: it is of another class.
 
@@ -261,10 +280,16 @@ def alone(out: Path) -> Iterator[None]:
 
 def noted(files: dict[str, str], before: object = None) -> dict[str, list[str]]:
     """Note files by what stands in them, with what stood in them before, for ``run.json``."""
-    found = {name: [*texts] for name, texts in before.items()} if isinstance(before, dict) else {}
+    found = _noted_before(before)
     for name, text in files.items():
         found.setdefault(name, []).append(_digest(text.encode(errors="replace")))
     return found
+
+
+def _noted_before(kept: object) -> dict[str, list[str]]:
+    """Read what ``run.json`` keeps of files; what makes no sense there is nothing."""
+    pairs = kept.items() if isinstance(kept, dict) else ()
+    return {name: [*texts] for name, texts in pairs if isinstance(texts, list)}
 
 
 def _digest(content: bytes) -> str:
@@ -287,7 +312,7 @@ def prune(out: Path, before: object, now: Collection[str]) -> None:
     """
     # By what the disk calls them: where it knows no case, an old name may be that of a new file.
     kept = {_identity(path) for name in now if (path := out / name).is_file()}
-    for name, texts in before.items() if isinstance(before, dict) else ():
+    for name, texts in _noted_before(before).items():
         if not OF_A_STUDENT.fullmatch(name):
             continue
         path = out / name

@@ -75,7 +75,7 @@ class Handed:
     @property
     def kind(self) -> str:
         """What is to be renamed for it to be somebody else's: a folder, or the file itself."""
-        return "file" if self.whose == self.path.name else "folder"
+        return "folder" if self.below else "file"
 
     @property
     def below(self) -> "Handed | None":
@@ -298,6 +298,8 @@ def _is_unpacked(path: Path, place: Path) -> bool:
     Of an archive beside the folders of students half will do: some may have been renamed since.
     """
     if path.suffix.lower() != ".zip" or path.is_symlink() or not path.is_file():
+        return False
+    if path.parent != place and path.stat().st_size > MOST_BYTES:
         return False
     try:
         with zipfile.ZipFile(path) as archive:
