@@ -172,3 +172,15 @@ def test_an_id_with_zeros_in_front_is_no_other_number(tmp_path, handed):
     told = tmp_path / "submission_metadata.yml"
     told.write_text("submission_1:\n  :submitters:\n  - :sid: 0070\n    :name: null\n")
     assert handed("submission_1/a.ipynb") == {"submission_1/a.ipynb": "0070"}
+
+
+def test_an_address_tells_people_of_one_name_apart(tmp_path, handed):
+    users = {f"submission_{n}": {"users": [{"name": "Jo", "email": f"jo{n}@u"}]} for n in (1, 2, 3)}
+    (tmp_path / "submission_metadata.yml").write_text(json.dumps(users))
+    handed(*(f"{name}/a.ipynb" for name in users))
+    people = [Person("1", "Jo", "jo1@u"), Person("2", "Jo", "jo2@u")]
+    found = [find_person(one, people) for one in collect(tmp_path)]
+    assert [person for person, _ in found] == [*people, None]
+    assert "jo3@u or Jo may be any of 1, 2" in found[2][1]
+    third = collect(tmp_path)[2]  # a name that stands for an id is no id
+    assert find_person(third, [Person("Jo", "Jo"), Person("jo2@u", "Jo", "jo2@u")])[0] is None

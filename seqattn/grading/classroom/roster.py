@@ -205,6 +205,9 @@ def _whose(handed: Handed, roster: list[Person]) -> tuple[list[Person], bool]:
     """List whose a file may be, and tell whether one person alone is certain."""
     if marked := _named_by_id(handed.called, roster) or _marked_with_id(handed.called, roster):
         return marked, True
+    # Where a platform gives a name beside them, two may have it.
+    if len(handed.called) > 1 and len(own := _known_by(handed.called, roster)) == 1:
+        return own, True
     fitting = _called_so(handed.called, roster)
     number = handed.participant
     if numbered := [p for p in roster if number and p.participant == number]:
@@ -245,6 +248,13 @@ def _named_by_id(called: Iterable[str], roster: list[Person]) -> list[Person]:
     fitting = [p for p in roster if not wanted.isdisjoint(_spelt(p, _exact))]
     by_id = [p for p in fitting if _exact(p.id) in wanted and p.id not in p.names]
     return by_id if by_id == fitting else []
+
+
+def _known_by(called: Iterable[str], roster: list[Person]) -> list[Person]:
+    """Find whose id or address is among what a file is called; a name in place of an id is none."""
+    wanted = {_exact(text) for text in called}
+    own = {p: {p.id, p.email} - p.names - {""} for p in roster}
+    return [p for p in roster if not wanted.isdisjoint(map(_exact, own[p]))]
 
 
 def _called_so(called: Iterable[str], roster: list[Person]) -> list[Person]:
