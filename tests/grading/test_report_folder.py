@@ -1031,3 +1031,15 @@ def test_a_folder_called_like_its_file_is_a_folder(tmp_path):
     (folder / "al.ipynb").write_text("{}")
     [handed] = collect(tmp_path)
     assert handed.kind == "folder"
+
+
+@pytest.mark.parametrize("table", ["", "overrides.csv"])
+def test_new_reports_beside_the_class_keep_nobody_from_its_folder(table, week, tmp_path):
+    one = week("one/class", al="02_softmax 1", bo="02_softmax 1").parent
+    if table:
+        (one / "report").mkdir()
+        (one / "report" / table).write_text("student,question,points\n")
+    for _ in range(2):
+        done = seqattn("grade-class", one, "-o", one / "report")
+        assert done.returncode == 0, done.stderr
+        assert [r["student"] for r in rows(one / "report" / "grades.csv")] == ["al", "bo"]

@@ -15,6 +15,7 @@ from typing import ClassVar
 import yaml
 
 from seqattn.grading.bank import exercises
+from seqattn.grading.classroom.overrides import is_table
 from seqattn.grading.classroom.tables import MOST
 from seqattn.grading.notebook import MOST_BYTES
 
@@ -165,7 +166,7 @@ def _walk(place: Path, is_known: Callable[[Handed], bool]) -> Iterator[tuple[Pat
     for path in inside:
         if path in around or (_is_folder(path) and _is_exercise(path)):
             yield from _walk(path, is_known)
-        elif around and _is_report(path):
+        elif around and _is_folder(path) and _is_report(path):
             continue
         elif _is_folder(path):
             for one in sorted(path.rglob("*")):
@@ -186,7 +187,7 @@ def _around(place: Path, inside: list[Path], is_known: Callable[[Handed], bool])
     """
     if _is_export(inside) or any(_is_notebook(path) for path in inside):
         return []
-    folders = [p for p in inside if _is_folder(p) and any(p.iterdir()) and not _is_report(p)]
+    folders = [p for p in inside if _is_folder(p) and not _is_report(p)]
     folders = [p for p in folders if not _is_exercise(p)]
     alone = len(folders) == 1 and not any(_is_exercise(p) for p in inside)
     if all(_is_around(p, is_known, alone) for p in folders):
@@ -246,7 +247,9 @@ def _inside(place: Path) -> list[Path]:
 
 
 def _is_report(path: Path) -> bool:
-    return (path / "run.json").exists() and not _holds_notebooks(path)
+    """Tell a folder of reports, one for reports that has none yet, and one with nothing in it."""
+    begun = all(is_table(one.name) for one in _inside(path))
+    return begun or ((path / "run.json").exists() and not _holds_notebooks(path))
 
 
 def _holds_notebooks(path: Path) -> bool:
