@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seqattn.grading.classroom.overrides import Judged, earlier_judged, is_table
+from seqattn.grading.classroom.overrides import Judged, earlier_judged
+from seqattn.grading.classroom.tables import is_overrides
 from seqattn.grading.grades import write_whole
 from seqattn.locking import LOCK, locked
 
@@ -113,7 +114,7 @@ def is_for_reports(out: Path) -> bool:
     """Tell whether a folder is new, empty, or one in which a grading has been."""
     if not out.exists() or held_run(out):
         return True
-    return all(path.name == LOCK or is_table(path.name) for path in out.iterdir())
+    return all(path.name == LOCK or is_overrides(path.name) for path in out.iterdir())
 
 
 def earlier_reports(submissions: Path) -> list[Path]:

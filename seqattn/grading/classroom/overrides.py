@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from seqattn.grading.classroom.tables import read_table
+from seqattn.grading.classroom.tables import is_overrides, read_table
 from seqattn.grading.grades import Grade, Verdict, VerdictName, harmless
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = [
     "by_hand",
     "check_overrides",
     "earlier_judged",
-    "is_table",
     "must_be_there",
     "read_overrides",
     "what_was_judged",
@@ -93,11 +92,6 @@ def read_overrides(path: Path) -> Overrides:
     return found
 
 
-def is_table(name: str) -> bool:
-    """Tell points by hand, and what people and programs keep of them, by the name of the file."""
-    return "overrides" in name.casefold()
-
-
 def must_be_there(path: Path, judged: Sequence["Judged"]) -> None:
     """Refuse to go on without the table, where points were given by it or stand in another file.
 
@@ -117,7 +111,7 @@ def must_be_there(path: Path, judged: Sequence["Judged"]) -> None:
         return
     missing = "empty" if path.is_file() else "missing"
     files = sorted(path.parent.iterdir()) if path.parent.is_dir() else []
-    others = [p.name for p in files if is_table(p.name) and not p.name.startswith((".", "~"))]
+    others = [p.name for p in files if is_overrides(p.name) and not p.name.startswith((".", "~"))]
     others = [name for name in others if name != path.name]
     unread = f", and {others[0]} is not read" if others else ""
     if judged:

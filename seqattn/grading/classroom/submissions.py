@@ -15,8 +15,7 @@ from typing import ClassVar
 import yaml
 
 from seqattn.grading.bank import exercises
-from seqattn.grading.classroom.overrides import is_table
-from seqattn.grading.classroom.tables import MOST
+from seqattn.grading.classroom.tables import MOST, is_overrides
 from seqattn.grading.notebook import MOST_BYTES
 
 __all__ = ["METADATA", "Handed", "collect", "may_hold_answers", "natural"]
@@ -248,7 +247,7 @@ def _inside(place: Path) -> list[Path]:
 
 def _is_report(path: Path) -> bool:
     """Tell a folder of reports, one for reports that has none yet, and one with nothing in it."""
-    begun = all(is_table(one.name) for one in _inside(path))
+    begun = all(is_overrides(one.name) for one in _inside(path))
     return begun or ((path / "run.json").exists() and not _holds_notebooks(path))
 
 
