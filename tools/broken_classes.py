@@ -263,7 +263,8 @@ class Inventor:
             path.write_bytes(self.damaged(said) if self.chance(0.2) else said)
         if self.chance(0.6):
             nasty = self.chance(0.4)
-            made.breakable |= nasty
+            # A line of its own in a name is taken for a quotation mark that is not closed.
+            made.breakable |= nasty or any("\n" in who for who in people)
             made.roster = root / "roster.csv"
             rows = [["id", "name", "email"]]
             rows += [[p, f"Student {p}", f"{p}@x.org"] for p in [*people, "absent"]]

@@ -40,7 +40,8 @@ import typer
 from seqattn.grading.answers import exercise_of, find_answer
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom import commands, run
-from seqattn.grading.classroom.roster import collect, find_person, read_roster
+from seqattn.grading.classroom.roster import candidates, find_person, read_roster
+from seqattn.grading.classroom.submissions import collect
 from seqattn.grading.grades import SCHEMA, Grade, Verdict, harmless, plain
 from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import UnreadableError, read_submission
@@ -230,7 +231,8 @@ def alone(made: Class, rng: random.Random, root: Path, out: Path, jobs: int) -> 
     """Grade one student's files without all others: the row stays what it is."""
     roster = read_roster(made.roster) if made.roster else []
     owners: dict[str, list] = {}
-    for one in collect(made.folder):
+    handed = collect(made.folder, lambda named: bool(candidates(named, roster)))
+    for one in handed:
         person, _ = find_person(one, roster)
         if person:
             owners.setdefault(person.id, []).append(one)
@@ -238,14 +240,19 @@ def alone(made: Class, rng: random.Random, root: Path, out: Path, jobs: int) -> 
         return
     who = rng.choice(sorted(owners))
     lone = root / "alone"
-    for one in owners[who]:
-        beside = lone / one.path.relative_to(made.folder)
+    others = {one.path for one in handed} - {one.path for one in owners[who]}
+    places = {one.path.parent for one in owners[who]}
+    # What lies beside a file may be its evidence, or the archive that it came from.
+    for path in sorted(path for place in places for path in place.iterdir()):
+        if path in others or (path.is_dir() and not path.is_symlink()):
+            continue
+        beside = lone / path.relative_to(made.folder)
         beside.parent.mkdir(parents=True, exist_ok=True)
-        if one.path.is_symlink() or one.path.is_file():
-            shutil.copy2(one.path, beside, follow_symlinks=False)
+        if path.is_symlink() or path.is_file():
+            shutil.copy2(path, beside, follow_symlinks=False)
         else:
             os.mkfifo(beside)
-            shutil.copystat(one.path, beside)  # the newest of several files counts
+            shutil.copystat(path, beside)  # the newest of several files counts
     for path in made.folder.glob("submission_metadata.*"):
         if path.is_file() and not path.is_symlink():
             shutil.copy2(path, lone)

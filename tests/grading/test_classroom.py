@@ -23,8 +23,8 @@ from seqattn.grading import answers
 from seqattn.grading.classroom.folder import load_run, save_run
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
 from seqattn.grading.classroom.overrides import Given, check_overrides, read_overrides
-from seqattn.grading.classroom.reports import list_changes, write_all
-from seqattn.grading.classroom.roster import Handed, Person, collect, find_person, read_roster
+from seqattn.grading.classroom.reports import all_reports, list_changes, write_reports
+from seqattn.grading.classroom.roster import Person, find_person, read_roster
 from seqattn.grading.classroom.run import (
     Result,
     WeakIsolationError,
@@ -32,6 +32,7 @@ from seqattn.grading.classroom.run import (
     grade_all,
     settle,
 )
+from seqattn.grading.classroom.submissions import Handed, collect
 from seqattn.grading.grades import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.notebook import Submission
 from seqattn.grading.sandbox.host import Sandbox
@@ -94,7 +95,7 @@ def contents(out):
 
 
 def test_t_117_and_t_122_every_student_and_every_file_has_a_row(results, tmp_path):
-    write_all(tmp_path, results)
+    write_reports(tmp_path, all_reports(results))
     rows = {r["student"] or r["file"]: r for r in table(tmp_path / "grades.csv")}
     assert {k: (r["status"], r["points"]) for k, r in rows.items()} == {
         "ada": ("graded", "16"),
@@ -107,7 +108,7 @@ def test_t_117_and_t_122_every_student_and_every_file_has_a_row(results, tmp_pat
 
 
 def test_t_122_absent_is_blank_or_zero_as_asked(results, tmp_path):
-    write_all(tmp_path, results, absent_as_zero=True)
+    write_reports(tmp_path, all_reports(results, absent_as_zero=True))
     assert {r["student"]: r["points"] for r in table(tmp_path / "grades.csv")}["cy"] == "0"
 
 
@@ -305,7 +306,7 @@ def test_t_120_the_reports_are_the_same_whatever_the_number_of_jobs(
     alone = grade_all(handed(folder), "s", tmp_path / "store", jobs=1)
     for name, grades in (("one", alone), ("two", graded)):
         copied = copy.deepcopy(grades)
-        write_all(tmp_path / name, settle(handed(folder), copied, roster))
+        write_reports(tmp_path / name, all_reports(settle(handed(folder), copied, roster)))
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
@@ -346,7 +347,7 @@ def test_t_115_a_class_is_not_graded_in_weak_isolation_unless_told(folder, tmp_p
 
 
 def test_each_record_follows_the_schema(results, tmp_path):
-    write_all(tmp_path, results)
+    write_reports(tmp_path, all_reports(results))
     records = list((tmp_path / "students").glob("*.json"))
     assert len(records) == 5
     for path in records:
@@ -366,12 +367,12 @@ def test_text_that_is_none_keeps_no_report_from_being_written(tmp_path):
     [one] = nasty()
     one.grade.verdicts[0] = Verdict("q1", "T", "error", 0, 2, hint="ValueError: \ud800")
     one.label = "\udcff.ipynb"
-    write_all(tmp_path, [one])
+    write_reports(tmp_path, all_reports([one]))
     as_text(one.grade).encode("utf-8")
 
 
 def test_t_092_no_report_carries_a_formula_or_markup(tmp_path):
-    write_all(tmp_path, nasty(), book="https://example.org/book/")
+    write_reports(tmp_path, all_reports(nasty(), book="https://example.org/book/"))
     for path in tmp_path.rglob("*.csv"):
         for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8"))):
             assert all(cell.lstrip()[:1] not in ("=", "+", "-", "@") for cell in row if cell)
@@ -394,19 +395,22 @@ def test_gradescope_and_junit_have_every_question(results):
 
 
 def test_moodle_has_a_row_for_each_person(results, tmp_path):
-    write_all(tmp_path, results)
-    rows = {r["Identifier"]: r for r in table(tmp_path / "moodle.csv")}
+    write_reports(tmp_path, all_reports(results))
+    rows = {r["student"]: r for r in table(tmp_path / "moodle.csv")}
     assert {k: r["Grade"] for k, r in rows.items()} == {
         "ada": "16",
-        "Participant 123": "0",
+        "bob": "0",
         "cy": "",
         "eve": "",
     }
-    assert NO_TANH.hint in rows["Participant 123"]["Feedback comments"]
+    assert NO_TANH.hint in rows["bob"]["Feedback comments"]
+    # Moodle would take the end of an id for the number of somebody else.
+    identifiers = {id_: row["Identifier"] for id_, row in rows.items()}
+    assert identifiers == {"ada": "", "bob": "Participant 123", "cy": "", "eve": ""}
 
 
 def test_the_summary_names_the_most_frequent_mistake(results, tmp_path):
-    write_all(tmp_path, results)
+    write_reports(tmp_path, all_reports(results))
     said = (tmp_path / "summary.html").read_text(encoding="utf-8")
     assert f"{NO_TANH.name} (1)" in said
     assert "2 students, median 8 of 16 points" in said
@@ -415,7 +419,7 @@ def test_the_summary_names_the_most_frequent_mistake(results, tmp_path):
 def test_a_fault_of_the_grader_is_a_blank_and_never_a_zero(tmp_path):
     one = nasty()[0]
     one.grade.verdicts[0] = Verdict("q1", "T", "grader_error", 0, 2)
-    write_all(tmp_path, [one])
+    write_reports(tmp_path, all_reports([one]))
     [row] = table(tmp_path / "grades.csv")
     assert (row["points"], row["03_additive q1"]) == ("", "")
     [row] = table(tmp_path / "moodle.csv")
@@ -518,7 +522,7 @@ def test_half_points_and_who_gave_them_stand_in_the_table(results, tmp_path):
     (tmp_path / "o.csv").write_text("student,question,points,reason\nada,q1,2.5,late\n")
     given = read_overrides(tmp_path / "o.csv")
     check_overrides(given, results)
-    write_all(tmp_path, results, overrides=given)
+    write_reports(tmp_path, all_reports(results, overrides=given))
     [ada] = [row for row in table(tmp_path / "grades.csv") if row["student"] == "ada"]
     assert (ada["03_additive q1"], ada["points"]) == ("2.5", "15.5")
     assert "q1: points given by hand (3 by the grader): late" in ada["notes"]
@@ -598,7 +602,7 @@ def test_a_file_costs_its_author_a_row_and_nobody_else_anything(name, tmp_path):
     assert grades["ada.ipynb"].points == 16
     assert grades["mal.ipynb"].points == 0
     assert grades["mal.ipynb"].problem or all(v.hint for v in grades["mal.ipynb"].verdicts[:1])
-    write_all(tmp_path / "out", settle(files, grades, []))
+    write_reports(tmp_path / "out", all_reports(settle(files, grades, [])))
     assert len(table(tmp_path / "out" / "grades.csv")) == 2
 
 
@@ -686,7 +690,7 @@ def test_evidence_has_a_number_of_its_own_on_canvas(tmp_path):
 def test_a_long_name_has_reports_too(tmp_path):
     person = Person("\u6f22" * 80)
     result = Result(person, Grade("nb", "03_additive", "", [], "s", ""), "nb")
-    write_all(tmp_path, [result, result])
+    write_reports(tmp_path, all_reports([result, result]))
     assert len(list((tmp_path / "feedback").iterdir())) == 2
 
 
@@ -716,7 +720,7 @@ def test_no_page_of_a_student_says_the_seed(results, tmp_path):
     for result in results:
         if result.grade:
             result.grade = Grade(**{**vars(result.grade), "seed": secret})
-    write_all(tmp_path, results)
+    write_reports(tmp_path, all_reports(results))
     for path in [*(tmp_path / "feedback").iterdir(), *(tmp_path / "gradescope").rglob("*.json")]:
         assert secret not in path.read_text(encoding="utf-8")
 
@@ -753,14 +757,14 @@ def test_results_never_depend_on_who_else_handed_in(folder, roster, graded, tmp_
     """Each student's record, page and row are the same in a class of one."""
     files = handed(folder)
     copied = copy.deepcopy(graded)
-    write_all(tmp_path / "all", settle(files, copied, roster))
+    write_reports(tmp_path / "all", all_reports(settle(files, copied, roster)))
     compared = 0
     for person in roster:
         own = [f for f in files if find_person(f, roster)[0] == person]
         if not own:
             continue
         grades = grade_all(own, "s", tmp_path / f"store-{person.id}")
-        write_all(tmp_path / person.id, settle(own, grades, roster))
+        write_reports(tmp_path / person.id, all_reports(settle(own, grades, roster)))
         for kind in ("students", "feedback"):
             for path in (tmp_path / person.id / kind).iterdir():
                 assert path.read_bytes() == (tmp_path / "all" / kind / path.name).read_bytes()
@@ -780,7 +784,7 @@ def test_a_failure_of_ours_is_no_zero_at_gradescope():
 
 
 def test_the_page_of_a_student_names_them_and_shows_their_code(results, tmp_path):
-    write_all(tmp_path, results, book="https://example.org")
+    write_reports(tmp_path, all_reports(results, book="https://example.org"))
     page = (tmp_path / "feedback" / "bob-03_additive.html").read_text(encoding="utf-8")
     assert "<title>Additive attention: Bob</title>" in page
     assert NO_TANH.code.split("\n")[0] in html.unescape(page)

@@ -12,9 +12,11 @@ import sys
 import pytest
 
 from seqattn.grading.answers import Answer
+from seqattn.grading.classroom import reports
 from seqattn.grading.classroom import run as classroom_run
-from seqattn.grading.classroom.folder import alone, load_run, prune
+from seqattn.grading.classroom.folder import alone, load_run, noted, prune
 from seqattn.grading.classroom.reports import list_changes
+from seqattn.grading.classroom.submissions import collect
 from seqattn.grading.grades import Grade, Verdict, harmless
 from tests.grading.conftest import ROOT, seqattn
 
@@ -81,6 +83,7 @@ def test_another_weeks_submissions_need_another_folder(week, tmp_path):
     done = seqattn("grade-class", two, "-o", out)
     assert done.returncode == 2
     assert f"{out} holds the reports on {one}: name another folder with -o" in done.stderr
+    assert f"if the same class handed in again, `seqattn regrade --diff {out}` has" in done.stderr
     done = seqattn("grade-class", one, "-o", out, "--exercise", "02_softmax")
     assert done.returncode == 2
     assert ((out / "grades.csv").read_bytes(), (out / "run.json").read_bytes()) == before
@@ -143,7 +146,7 @@ def test_what_nobody_has_any_more_is_removed_and_nothing_else(week, tmp_path):
 @pytest.mark.parametrize(
     "name",
     ["../precious.json", "students/../../precious.json", "/etc/passwd", "overrides.csv", "run.json",
-     "gradescope/../results.json", "students/link.json", 7, "students/deep/er.json"],
+     "gradescope/../results.json", "students/link.json", "students/deep/er.json"],
 )  # fmt: skip
 def test_no_list_makes_it_remove_what_is_not_its_own(name, tmp_path):
     out = tmp_path / "out"
@@ -156,8 +159,9 @@ def test_no_list_makes_it_remove_what_is_not_its_own(name, tmp_path):
     (out / "gradescope").mkdir()
     (out / "students" / "link.json").symlink_to(tmp_path / "precious.json")
     before = files_in(tmp_path)
-    prune(out, [name], [])
-    prune(out, name, [])
+    mine = noted({name: "mine"})
+    for kept in (mine, [name], name):
+        prune(out, kept, [])
     assert files_in(tmp_path) == before
     assert (out / "students" / "link.json").is_symlink()
 
@@ -225,6 +229,9 @@ def test_an_earlier_report_among_the_submissions_is_no_student(week, tmp_path):
     done = seqattn("grade-class", one, "-o", tmp_path / "out")
     assert [r["student"] for r in rows(tmp_path / "out" / "grades.csv")] == ["al", "eve"]
     assert f"left out, as reports of gradings: {one / 'report'}" in done.stderr
+    shutil.rmtree(one / "report" / ".graded")  # as copies are that leave out what is hidden
+    seqattn("grade-class", one, "-o", tmp_path / "out")
+    assert [r["student"] for r in rows(tmp_path / "out" / "grades.csv")] == ["al", "eve"]
     # Its own reports are not worth a word.
     assert "left out" not in seqattn("grade-class", one, "-o", one / "report").stderr
 
@@ -290,7 +297,7 @@ def test_a_second_notebook_that_cannot_be_read_is_not_lost(week, tmp_path):
     found = [(r["student"], r["status"], r["points"]) for r in rows(out / "grades.csv")]
     assert found == [("al", "graded", "2"), ("al", "unreadable", ""), ("bo", "graded", "2")]
     assert {"students/al.json", "feedback/al.html"} <= files_in(out)
-    moodle = {r["Identifier"]: r for r in rows(out / "moodle.csv")}
+    moodle = {r["student"]: r for r in rows(out / "moodle.csv")}
     assert {id_: row["Grade"] for id_, row in moodle.items()} == {"al": "", "bo": "2"}
     assert moodle["al"]["Feedback comments"] == "1.ipynb: unreadable: not JSON"
     [bo] = [r for r in rows(out / "grades.csv") if r["student"] == "bo"]
@@ -312,7 +319,7 @@ def test_nobody_is_absent_whose_file_it_may_be(week, tmp_path):
     options = ("--roster", tmp_path / "r.csv", "--absent-as-zero")
     done = seqattn("grade-class", one, "-o", out, *options)
     expected = {"510": "", "511": "", "512": "1", "513": "0"}
-    assert {r["Identifier"]: r["Grade"] for r in rows(out / "moodle.csv")} == expected
+    assert {r["student"]: r["Grade"] for r in rows(out / "moodle.csv")} == expected
     found = {r["student"]: r for r in rows(out / "grades.csv") if r["student"]}
     assert {id_: r["points"] for id_, r in found.items()} == expected
     assert "perhaps not absent: Jo Smith_7" in found["510"]["notes"]
@@ -331,7 +338,7 @@ def test_moodles_table_names_exercises_a_maximum_and_why_points_were_given(week,
     given = "student,question,points,reason\nbo,02_softmax q1,1,said so orally\n"
     (out / "overrides.csv").write_text(given)
     seqattn("grade-class", one, "-o", out)
-    found = {r["Identifier"]: r for r in rows(out / "moodle.csv")}
+    found = {r["student"]: r for r in rows(out / "moodle.csv")}
     assert {id_: (r["Grade"], r["Maximum grade"]) for id_, r in found.items()} == {
         "al": ("4", "4"), "bo": ("1", "4"),
     }  # fmt: skip
@@ -352,6 +359,28 @@ def test_moodles_own_numbers_stand_in_its_table(week, tmp_path):
     seqattn("grade-class", one, "-o", tmp_path / "two", "--roster", tmp_path / "r.csv")
     named = [[r["Identifier"] for r in rows(tmp_path / o / "moodle.csv")] for o in ("out", "two")]
     assert named == [["Participant 100"], ["Participant 100", "Participant 9"]]
+
+
+def test_moodle_takes_its_table_as_it_is(week, tmp_path):
+    """Its importer wants three columns, and passes over grades that were changed since."""
+    one = week("one", **{"Al Li_100_assignsubmission_file": "02_softmax 1"})
+    (tmp_path / "r.csv").write_text(
+        "Identifier,Full name,Grade,Last modified (grade)\n"
+        'Participant 100,Al Li,1.00,"Sunday, 1 November 2026, 10:00 AM"\nParticipant 9,Bo,,-\n'
+    )
+    seqattn("grade-class", one, "-o", tmp_path / "out", "--roster", tmp_path / "r.csv")
+    found = rows(tmp_path / "out" / "moodle.csv")
+    assert found[0].keys() >= {"Identifier", "Grade", "Last modified (grade)"}
+    changed = [r["Last modified (grade)"] for r in found]
+    assert changed == ["Sunday, 1 November 2026, 10:00 AM", ""]
+
+
+def test_a_long_id_is_no_number_of_moodle(week, tmp_path):
+    one = week("one", **{"2023000000042": "02_softmax 1"})
+    (tmp_path / "r.csv").write_text("id,name\n2023000000042,Al\n")
+    seqattn("grade-class", one, "-o", tmp_path / "out", "--roster", tmp_path / "r.csv")
+    [row] = rows(tmp_path / "out" / "moodle.csv")
+    assert (row["student"], row["Identifier"]) == ("2023000000042", "")
 
 
 def test_a_name_or_a_comma_in_points_by_hand_says_what_to_write(week, tmp_path):
@@ -393,7 +422,7 @@ def test_files_with_the_names_of_reports_are_never_overwritten_without_a_record(
     (out / "summary.html").write_text("mine")
     refused = seqattn("grade-class", one, "-o", out)
     assert (refused.returncode, (out / "summary.html").read_text()) == (2, "mine")
-    assert "no run.json that says what they are of: name another folder" in refused.stderr
+    assert "no run.json that says what it is of: name another folder" in refused.stderr
     (out / "summary.html").unlink()
     seqattn("grade-class", one, "-o", out)
     # The table was taken away, or the record lost: what is of another week is refused all the same.
@@ -424,8 +453,8 @@ def test_points_by_hand_are_for_what_they_were_given_and_a_changed_page_stays(we
     assert not (out / "students" / "bo-02_softmax.json").exists()
     for name in ("students", "feedback", "gradescope"):
         shutil.rmtree(out / name)
-    for name in ("grades.csv", "summary.html"):
-        (out / name).unlink()
+    for path in [*out.glob("*.csv"), *out.glob("*ml")]:
+        path.unlink()
     (out / "overrides.csv").write_text("student,question,points\nal,q1,1\n")
     assert "was begun for" in seqattn("grade-class", two, "-o", out).stderr
 
@@ -689,7 +718,7 @@ def test_an_id_before_no_name_makes_nobody_absent(week, tmp_path):
     one, out = week("one", **{"510_Xy": "02_softmax 1", "511": "02_softmax 1"}), tmp_path / "out"
     (tmp_path / "r.csv").write_text("id,name\n510,Jo\n511,Bo\n")
     seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv", "--absent-as-zero")
-    assert {r["Identifier"]: r["Grade"] for r in rows(out / "moodle.csv")} == {
+    assert {r["student"]: r["Grade"] for r in rows(out / "moodle.csv")} == {
         "510": "",
         "511": "1",
     }
@@ -823,3 +852,194 @@ def test_a_question_that_a_person_passed_has_no_mistake(week, tmp_path):
     page = (out / "feedback" / "al-02_softmax.html").read_text(encoding="utf-8")
     assert "oral" in page
     assert ">oh" not in page
+
+
+# --- what must not be lost
+
+
+def test_points_by_hand_are_not_dropped_with_their_table(week, tmp_path):
+    one, out, new = week("one", al="02_softmax 0"), tmp_path / "out", tmp_path / "new"
+    seqattn("grade-class", one, "-o", out)
+    table = out / "overrides.csv"
+    table.write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    before = (out / "grades.csv").read_bytes()
+    table.rename(out / "overrides old.csv")
+    for command in (("grade-class", one, "-o", out), ("regrade", "--diff", out, "-o", new)):
+        done = seqattn(*command)
+        assert done.returncode == 2
+        assert f"{table} is missing, and points were given by it (al q1: 2)" in done.stderr
+        assert "overrides old.csv is not read" in done.stderr
+        assert "leave its first line alone in it to take them back" in done.stderr
+    assert (out / "grades.csv").read_bytes() == before
+    table.write_text("student,question,points\n")
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    assert rows(out / "grades.csv")[0]["points"] == "0"
+    table.write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    table.write_text("")  # the disk was full
+    assert f"{table} is empty, and points" in seqattn("grade-class", one, "-o", out).stderr
+    table.write_text("student,question,points\n")
+    seqattn("grade-class", one, "-o", out)
+    table.unlink()  # nothing is lost with it now
+    (out / "overrides old.csv").unlink()
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["Overrides.csv", "overrides.csv.txt", "overrides (1).xlsx"])
+def test_points_in_a_table_of_another_name_are_not_passed_over(name, week, tmp_path):
+    one, out = week("one", al="02_softmax 0"), tmp_path / "out"
+    out.mkdir()
+    (out / name).write_text("student,question,points\nal,q1,2\n")
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert f"there is no {out / 'overrides.csv'}, and {name} is not read: " in done.stderr
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,1\n")
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+def test_backups_beside_points_by_hand_make_a_folder_no_students(week, tmp_path):
+    one = week("one", al="02_softmax 0")
+    (one / "report").mkdir()
+    for name in ("overrides.csv", "overrides old.csv", "overrides.csv~", ".~lock.overrides.csv#"):
+        (one / "report" / name).write_text("student,question,points\nal,q1,2\n")
+    assert seqattn("grade-class", one, "-o", one / "report").returncode == 0
+    assert [r["points"] for r in rows(one / "report" / "grades.csv")] == ["2"]
+
+
+def test_what_an_interrupted_writing_left_is_removed_with_its_student(week, tmp_path, monkeypatch):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    write = reports.write_whole
+
+    def interrupted(path, text):
+        write(path, text)
+        if path.parent.name == "feedback" and path.name.startswith("bo"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reports, "write_whole", interrupted)
+        assert seqattn("grade-class", one, "-o", out).returncode != 0
+    assert (out / "feedback" / "bo-02_softmax.html").is_file()
+    (one / "bo").rename(one / "cy")
+    seqattn("grade-class", one, "-o", out)
+    assert not [name for name in files_in(out) if "bo" in name]
+
+
+def test_pages_of_a_folder_that_was_copied_are_removed_and_changed_ones_stay(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    for path in out.rglob("*"):  # a copy has other times
+        os.utime(path, (2e9, 2e9))
+    os.utime(out / "run.json", (1e9, 1e9))
+    (out / "feedback" / "bo-02_softmax.html").write_text("well done")
+    (one / "bo").rename(one / "cy")
+    seqattn("grade-class", one, "-o", out)
+    assert [n for n in files_in(out) if "bo" in n] == ["feedback/bo-02_softmax.html"]
+
+
+@pytest.mark.parametrize("name", ["moodle.csv", "junit.xml", "similar.csv", "run.json"])
+def test_no_file_of_somebody_elses_is_written_over(name, week, tmp_path):
+    out = tmp_path / "course"
+    out.mkdir()
+    (out / name).write_text("mine")
+    done = seqattn("grade-class", week("one", al="02_softmax 1"), "-o", out)
+    assert done.returncode == 2
+    why = f"{out} holds {name}, and no run.json that says what it is of"
+    assert (why if name != "run.json" else f"{out / name} is of no grading") in done.stderr
+    assert files_in(out) <= {name, ".lock"}
+    assert (out / name).read_text() == "mine"
+
+
+def test_the_roster_of_another_class_is_refused(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    ours, theirs, later = (tmp_path / f"{name}.csv" for name in ("ours", "theirs", "later"))
+    ours.write_text("id,name\n1,al\n2,bo\n")
+    theirs.write_text("id,name\n8,cy\n9,di\n")
+    later.write_text("id,name\n2,bo\n3,ed\n")
+    seqattn("grade-class", one, "-o", out)  # at first without
+    assert seqattn("grade-class", one, "-o", out, "--roster", ours).returncode == 0
+    before = files_in(out)
+    for command in ("grade-class", one), ("regrade", "--diff", out):
+        done = seqattn(*command, "-o", out, "--roster", theirs)
+        assert done.returncode == 2
+        assert f"{out} holds reports on 2 students, of whom 0 are on {theirs}" in done.stderr
+        assert f"graded with --roster {ours}" in done.stderr
+    assert files_in(out) == before
+    # Half of them are still there.
+    assert seqattn("grade-class", one, "-o", out, "--roster", later).returncode == 0
+
+
+def test_points_by_hand_do_not_go_when_a_roster_gives_another_id(week, tmp_path):
+    one, out = week("one", al="02_softmax 0"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", one, "-o", out)
+    before = (out / "grades.csv").read_bytes()
+    (tmp_path / "r.csv").write_text("id,name\n7,al\n")
+    done = seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv")
+    assert done.returncode == 2
+    assert "line 2: nobody here is called 'al': write 7, the student's id" in done.stderr
+    assert (out / "grades.csv").read_bytes() == before
+
+
+def test_another_week_in_the_same_folder_of_submissions_needs_another_for_its_reports(
+    week, tmp_path
+):
+    one, out = week("one", al="02_softmax 1", bo="{"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    before = files_in(out), (out / "grades.csv").read_bytes()
+    week("one", al="03_additive 1", bo="03_additive 1")
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert f"{out} holds reports on 02_softmax, and what was handed in now is 03_add" in done.stderr
+    assert (files_in(out), (out / "grades.csv").read_bytes()) == before
+    week("one", bo="02_softmax 1")  # one is late with what all others had
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+def test_a_class_that_hands_in_again_keeps_its_points_by_hand(week, tmp_path):
+    first, again = week("first", al="02_softmax 0"), week("again", al="02_softmax 0", bo="{")
+    out = tmp_path / "out"
+    seqattn("grade-class", first, "-o", out)
+    (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
+    seqattn("grade-class", first, "-o", out)
+    done = seqattn("regrade", "--diff", out, "-o", out, "--submissions", again)
+    assert done.returncode == 0, done.stderr
+    found = [(r["student"], r["points"]) for r in rows(out / "grades.csv")]
+    assert found == [("al", "2"), ("bo", "")]
+    assert seqattn("grade-class", again, "-o", out).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["grades.csv", "moodle.csv"])
+def test_points_that_were_written_into_a_report_are_not_written_over(name, week, tmp_path):
+    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    changed = (out / name).read_bytes().replace(b",1,", b",2,")
+    (out / name).write_bytes(changed)
+    for command in (("grade-class", one), ("regrade", "--diff", out)):
+        done = seqattn(*command, "-o", out)
+        assert done.returncode == 2
+        assert f"{out / name} was changed since it was written" in done.stderr
+        assert (out / name).read_bytes() == changed
+    (out / name).rename(tmp_path / name)
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+def test_a_folder_called_like_its_file_is_a_folder(tmp_path):
+    folder = tmp_path / "al.ipynb"
+    folder.mkdir()
+    (folder / "al.ipynb").write_text("{}")
+    [handed] = collect(tmp_path)
+    assert handed.kind == "folder"
+
+
+@pytest.mark.parametrize("table", ["", "overrides.csv"])
+def test_new_reports_beside_the_class_keep_nobody_from_its_folder(table, week, tmp_path):
+    one = week("one/class", al="02_softmax 1", bo="02_softmax 1").parent
+    if table:
+        (one / "report").mkdir()
+        (one / "report" / table).write_text("student,question,points\n")
+    for _ in range(2):
+        done = seqattn("grade-class", one, "-o", one / "report")
+        assert done.returncode == 0, done.stderr
+        assert [r["student"] for r in rows(one / "report" / "grades.csv")] == ["al", "bo"]

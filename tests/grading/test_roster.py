@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from seqattn.grading.classroom.roster import (
-    Handed,
     Person,
-    collect,
+    candidates,
     find_person,
-    natural,
     read_roster,
 )
+from seqattn.grading.classroom.submissions import Handed, collect, natural
 
 
 def roster(tmp_path, text):
@@ -290,7 +289,7 @@ def test_beside_a_platforms_folder_may_lie_its_archive_a_roster_and_reports(tmp_
     assert {h.called for h in labelled(tmp_path / "1", *names).values()} == {("Al",), ("Bo",)}
     names = ["export/submission_1/a.ipynb", "export/submission_metadata.yml"]
     text = "submission_1: {users: [{name: Al}, {name: Bo}]}"
-    assert labelled(tmp_path / "2", *names, text=text).keys() == {"submission_1/a.ipynb"}
+    assert labelled(tmp_path / "2", *names, text=text).keys() == {"export/submission_1/a.ipynb"}
     assert [h.called for h in collect(tmp_path / "2" / "in")] == [("Al",), ("Bo",)]
 
 
@@ -322,3 +321,42 @@ def test_an_identifier_that_is_an_id_is_no_moodles_number(tmp_path):
     assert "nobody on the roster is called Bob" in found(
         people, "Bob_100_assignsubmission_file/n.ipynb"
     )
+
+
+# --- GitHub Classroom
+
+
+GITHUB = """identifier,github_username,github_id,name
+"100","ada-l","1","Ada Lovelace"
+"101","bob7","2","Bob"
+"102","","",""
+"""
+
+
+def test_the_roster_of_github_classroom_names_its_repositories(tmp_path):
+    people = roster(tmp_path, GITHUB)
+    assert [(p.id, p.name, p.identifier) for p in people] == [
+        ("100", "Ada Lovelace", ""),
+        ("101", "Bob", ""),
+        ("102", "", ""),
+    ]
+    assert found(people, "week-3-Ada-L/03_additive.ipynb") == "100"
+    assert found(people, "ada-l.ipynb") == "100"
+    assert "nobody" in found(people, "week-3-al/03_additive.ipynb")
+    # Nobody knows where the assignment's name ends and the student's begins.
+    several = [*people, Person("103", "Cy", github="hw-ada-l")]
+    assert "may be any of 100, 103: rename the folder" in found(several, "w-hw-ada-l/a.ipynb")
+
+
+def test_a_repository_may_lie_in_the_folder_of_its_assignment(tmp_path):
+    people = roster(tmp_path, GITHUB)
+    for name in ("w3-ada-l", "w3-bob7"):
+        (tmp_path / "in" / "w3-submissions" / name).mkdir(parents=True)
+        (tmp_path / "in" / "w3-submissions" / name / "03_additive.ipynb").write_text("{}")
+    handed = collect(tmp_path / "in", lambda one: bool(candidates(one, people)))
+    assert [find_person(one, people)[0] for one in handed] == [people[0], people[1]]
+
+
+@pytest.mark.parametrize("label", ["510_03_additive.ipynb", "510_03_additive (1).ipynb"])
+def test_an_id_before_the_name_of_an_exercise_assigns_a_file(label):
+    assert found([Person("510", "Jo"), Person("03", "Al")], label) == "510"

@@ -24,9 +24,10 @@ from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.classroom import commands as classroom
 from seqattn.grading.classroom.lms import as_gradescope
 from seqattn.grading.classroom.overrides import Given
-from seqattn.grading.classroom.reports import as_summary, write_all
-from seqattn.grading.classroom.roster import Person, collect
+from seqattn.grading.classroom.reports import all_reports, as_summary, write_reports
+from seqattn.grading.classroom.roster import Person
 from seqattn.grading.classroom.run import Result, grade_all
+from seqattn.grading.classroom.submissions import collect
 from seqattn.grading.feedback import as_html
 from seqattn.grading.grades import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.sandbox.host import (
@@ -264,7 +265,7 @@ def table(path):
 
 
 def test_points_that_are_pending_are_a_zero_in_no_report(pending, tmp_path):
-    write_all(tmp_path, [pending])
+    write_reports(tmp_path, all_reports([pending]))
     [row] = table(tmp_path / "grades.csv")
     assert (row["status"], row["points"], row[f"{NAME} q1"], row[f"{NAME} q2"]) == (
         "pending",
@@ -301,7 +302,7 @@ def test_the_class_summary_counts_nobody_who_is_pending(pending):
 
 
 def test_points_given_by_hand_end_the_waiting(pending, tmp_path):
-    write_all(tmp_path, [pending], overrides={("ada", "q2"): Given(2, "by eye")})
+    write_reports(tmp_path, all_reports([pending], overrides={("ada", "q2"): Given(2, "by eye")}))
     [row] = table(tmp_path / "grades.csv")
     assert (row["status"], row["points"], row[f"{NAME} q2"]) == ("graded", "5", "2")
 

@@ -16,8 +16,9 @@ from seqattn.console import INSTRUCTORS, fail, must_exist
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.overrides import Overrides
-    from seqattn.grading.classroom.roster import Handed
+    from seqattn.grading.classroom.roster import Person
     from seqattn.grading.classroom.run import Result
+    from seqattn.grading.classroom.submissions import Handed
     from seqattn.grading.grades import Grade
 
 __all__ = ["Book", "must_be_an_address", "register"]
@@ -191,8 +192,8 @@ def gradescope(
     """Grade one submission inside Gradescope's autograder."""
     from seqattn.grading.bank import must_know_answers
     from seqattn.grading.classroom.lms import as_gradescope
-    from seqattn.grading.classroom.roster import collect
     from seqattn.grading.classroom.run import grade_one
+    from seqattn.grading.classroom.submissions import collect
     from seqattn.grading.grades import Grade
     from seqattn.grading.judge import Judge
 
@@ -266,12 +267,21 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     Of the gradings of which the other folder may hold reports, the first is done.
     """
     from seqattn.grading.bank import must_know_answers
-    from seqattn.grading.classroom.folder import held_run, judged_by_hand, must_be_of
+    from seqattn.grading.classroom.folder import (
+        held_run,
+        judged_by_hand,
+        must_be_as_written,
+        must_be_of,
+        must_be_of_class,
+        must_share_an_exercise,
+    )
     from seqattn.grading.classroom.overrides import (
         check_overrides,
+        must_be_there,
         read_overrides,
         what_was_judged,
     )
+    from seqattn.grading.classroom.reports import read_records
     from seqattn.grading.classroom.roster import read_roster
     from seqattn.grading.classroom.run import settle
 
@@ -279,9 +289,14 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     run = runs[0]
     try:
         must_be_of(out, *runs)
+        must_be_as_written(out)
         roster = read_roster(Path(run["roster"])) if run["roster"] else []
+        records = read_records(out).values()
+        reported = {record["student"] for record in records} - {""}
+        must_be_of_class(out, reported, {person.id for person in roster}, run["roster"])
+        must_be_there(overrides, judged_by_hand(held_run(overrides.parent)))
         given = read_overrides(overrides)
-        files = _handed_in(Path(run["submissions"]), out)
+        files = _handed_in(Path(run["submissions"]), out, roster)
     except (OSError, ValueError) as error:
         raise fail(str(error)) from None
     results = settle(files, _grade(files, run, out, jobs), roster)
@@ -291,13 +306,19 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
         judged = what_was_judged(given, results, earlier)
     except ValueError as error:
         raise fail(f"{overrides}: {error}") from None
+    try:
+        before = {record["exercise"] for record in records} - {""}
+        now = {r.grade.exercise for r in results if r.grade} - {""}
+        must_share_an_exercise(out, before, now)
+    except ValueError as error:
+        raise fail(str(error)) from None
     _write(out, {**run, "by_hand": judged}, results, given)
     for line in idle:
         print(f"look at: {overrides}, {line}", file=sys.stderr)
     return results
 
 
-def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
+def _handed_in(submissions: Path, out: Path, roster: list["Person"]) -> list["Handed"]:
     """List what was handed in; reports that lie among it are no student's.
 
     Raises
@@ -306,7 +327,8 @@ def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
         If there is nothing.
     """
     from seqattn.grading.classroom.folder import earlier_reports
-    from seqattn.grading.classroom.roster import collect
+    from seqattn.grading.classroom.roster import candidates
+    from seqattn.grading.classroom.submissions import collect
 
     own = out.resolve()
     reports = [report.resolve() for report in earlier_reports(submissions)]
@@ -317,7 +339,7 @@ def _handed_in(submissions: Path, out: Path) -> list["Handed"]:
     # Of a file its folder counts: links are not followed, least of all those that lead in a circle.
     files = [
         handed
-        for handed in collect(submissions)
+        for handed in collect(submissions, lambda named: bool(candidates(named, roster)))
         for place in [handed.path.parent.resolve()]
         if not any(place.is_relative_to(report) for report in reports)
     ]
@@ -366,19 +388,18 @@ def _grade(files: list["Handed"], run: dict, out: Path, jobs: int) -> dict[str, 
 
 def _write(out: Path, run: dict, results: list["Result"], given: "Overrides") -> None:
     """Write the reports, remove those of students who have none any more, and list them."""
-    from seqattn.grading.classroom.folder import held_run, prune, save_run
-    from seqattn.grading.classroom.reports import write_all
+    from seqattn.grading.classroom.folder import held_run, noted, prune, save_run
+    from seqattn.grading.classroom.reports import all_reports, write_reports
 
-    paths = write_all(
-        out,
-        results,
-        overrides=given,
-        absent_as_zero=run["absent_as_zero"],
-        book=run["book"],
-    )
-    written = [path.relative_to(out).as_posix() for path in paths]
-    prune(out, held_run(out).get("written"), written)
-    save_run(out, {**run, "written": written})
+    zero, book = run["absent_as_zero"], run["book"]
+    files = all_reports(results, overrides=given, absent_as_zero=zero, book=book)
+    held = held_run(out)
+    known = noted(files, held.get("written"))
+    # Noted before: what is written when this is interrupted is ours, too.
+    save_run(out, {**held, "by_hand": run["by_hand"], "written": known})
+    write_reports(out, files)
+    prune(out, known, files)
+    save_run(out, {**run, "written": noted(files)})
 
 
 def _stopped(error: OSError, out: Path) -> typer.Exit:

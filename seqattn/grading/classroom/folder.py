@@ -2,16 +2,18 @@
 
 ``run.json`` says what the grading was told and what it wrote. It is saved before anything is graded
 where there are no reports yet, so that an interrupted grading goes on with its seed, and otherwise
-after the reports: it always agrees with them.
+after the reports: it always agrees with them. What is going to be written is noted before.
 """
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from seqattn.grading.classroom.overrides import Judged, earlier_judged
+from seqattn.grading.classroom.tables import is_overrides
 from seqattn.grading.grades import write_whole
 from seqattn.locking import LOCK, locked
 
@@ -24,7 +26,11 @@ __all__ = [
     "is_for_reports",
     "judged_by_hand",
     "load_run",
+    "must_be_as_written",
     "must_be_of",
+    "must_be_of_class",
+    "must_share_an_exercise",
+    "noted",
     "prune",
     "save_run",
 ]
@@ -40,6 +46,10 @@ TOLD = {
     "book": "",
 }
 PER_STUDENT = ("students", "feedback", "gradescope")
+FOR_THE_CLASS = (
+    *("grades.csv", "questions.csv", "moodle.csv", "junit.xml", "summary.html", "similar.csv"),
+    "changes.txt",
+)
 # What stands in the folder for each student, and is removed when nobody has it any more.
 OF_A_STUDENT = re.compile(
     r"(students/NAME\.json|gradescope/NAME/results\.json|feedback/NAME\.html)".replace(
@@ -93,13 +103,18 @@ def judged_by_hand(*runs: dict) -> list[Judged]:
 
 def has_reports(out: Path) -> bool:
     """Tell a folder with reports from one in which a grading has only begun, or none."""
-    return any((out / name).exists() for name in ("grades.csv", "summary.html", *PER_STUDENT))
+    return bool(_reports_in(out))
+
+
+def _reports_in(out: Path) -> list[str]:
+    return [name for name in (*FOR_THE_CLASS, *PER_STUDENT) if (out / name).exists()]
 
 
 def is_for_reports(out: Path) -> bool:
     """Tell whether a folder is new, empty, or one in which a grading has been."""
-    own = {LOCK, "overrides.csv"}
-    return not out.exists() or {p.name for p in out.iterdir()} <= own or bool(held_run(out))
+    if not out.exists() or held_run(out):
+        return True
+    return all(path.name == LOCK or is_overrides(path.name) for path in out.iterdir())
 
 
 def earlier_reports(submissions: Path) -> list[Path]:
@@ -110,10 +125,12 @@ def earlier_reports(submissions: Path) -> list[Path]:
     """
     found = []
     for path in sorted(submissions.rglob("run.json")):
-        if path.parent != submissions and (path.parent / ".graded").is_dir():
+        # A copy may lack what is hidden, and a grading that only began has nothing else.
+        written = has_reports(path.parent)
+        if path.parent != submissions and (written or (path.parent / ".graded").is_dir()):
             held = held_run(path.parent)
             here = held and held["submissions"] == str(submissions.resolve())
-            moved = held and not Path(held["submissions"]).exists() and has_reports(path.parent)
+            moved = held and not Path(held["submissions"]).exists() and written
             if here or moved:
                 found.append(path.parent)
     return found
@@ -134,17 +151,18 @@ def must_be_of(out: Path, *runs: dict) -> None:
     ValueError
         If it agrees with none, or does not say what it holds; the message says what it holds.
     """
-    if not has_reports(out) and not (out / "overrides.csv").is_file():
-        return
-    try:
-        held = load_run(out)
-    except ValueError:
-        if not has_reports(out):
-            return  # points that were written down before the first grading
+    held, there = held_run(out), _reports_in(out)
+    if there and not held:
         raise ValueError(
-            f"{out} holds files with the names of reports, and no run.json that says what they are "
-            "of: name another folder with -o"
-        ) from None
+            f"{out} holds {there[0]}, and no run.json that says what it is of: name another folder "
+            "with -o"
+        )
+    if not held:
+        if (out / "run.json").exists():
+            raise ValueError(f"{out / 'run.json'} is of no grading: name another folder with -o")
+        return  # it is new, or points were written down before the first grading
+    if not there and not (out / "overrides.csv").is_file():
+        return
 
     def agrees(run: dict) -> bool:
         return all(held[key] == run[key] for key in ("submissions", "exercise"))
@@ -155,14 +173,82 @@ def must_be_of(out: Path, *runs: dict) -> None:
         if any(held["submissions"] == run["submissions"] for run in runs):
             said = f"with --exercise {held['exercise']}" if only else "without --exercise"
             mend = f"grade {said} again, or {mend} (--seed {held['seed']} gives the same cases)"
-        elif not Path(held["submissions"]).exists():
-            mend += f"; if they only moved, `seqattn regrade --diff {out}` has --submissions"
+        else:
+            again = Path(held["submissions"]).exists()
+            when = "the same class handed in again" if again else "they only moved"
+            mend += f"; if {when}, `seqattn regrade --diff {out}` has --submissions"
         holds = "holds the reports on" if has_reports(out) else "was begun for"
         raise ValueError(f"{out} {holds} {held['submissions']}{only}: {mend}")
     if held["roster"] and not any(run["roster"] for run in runs):
         raise ValueError(
             f"{out} was graded with --roster {held['roster']}: name it again, or another folder "
             "with -o"
+        )
+
+
+def must_be_as_written(out: Path) -> None:
+    """Refuse to write over what a person wrote into a report on the class.
+
+    Raises
+    ------
+    ValueError
+        With the file that was changed.
+    """
+    written = _noted_before(held_run(out).get("written"))
+    for name in FOR_THE_CLASS:
+        path = out / name
+        if name in written and path.is_file() and _digest(path.read_bytes()) not in written[name]:
+            raise ValueError(
+                f"{path} was changed since it was written, and would be written anew: move it away "
+                f"(points by hand belong in {out / 'overrides.csv'}), and give the command again"
+            )
+
+
+def must_be_of_class(out: Path, reported: set[str], roster: set[str], named: str) -> None:
+    """Refuse a roster on which hardly anybody stands who has reports: it is of another class.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    reported, roster : set of str
+        Ids of those who have reports there, and of those on the roster.
+    named : str
+        Where the roster lies.
+
+    Raises
+    ------
+    ValueError
+        If fewer than half stand there; the message says which roster was theirs.
+    """
+    was, still = held_run(out).get("roster"), len(reported & roster)
+    if was and 2 * still < len(reported):
+        raise ValueError(
+            f"{out} holds reports on {len(reported)} students, of whom {still} are on {named}; it "
+            f"was graded with --roster {was}: name theirs, or another folder with -o"
+        )
+
+
+def must_share_an_exercise(out: Path, reported: set[str], found: set[str]) -> None:
+    """Refuse to write over reports on other exercises: the same folder has been filled anew.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the reports.
+    reported, found : set of str
+        Exercises on which there are reports, and those that were handed in now.
+
+    Raises
+    ------
+    ValueError
+        If they have none in common.
+    """
+    if reported and found and reported.isdisjoint(found):
+        was, now = (", ".join(sorted(names)) for names in (reported, found))
+        raise ValueError(
+            f"{out} holds reports on {was}, and what was handed in now is {now}: name another "
+            "folder with -o"
         )
 
 
@@ -193,26 +279,42 @@ def alone(out: Path) -> Iterator[None]:
                     out.rmdir()
 
 
-def prune(out: Path, before: object, now: list[str]) -> None:
+def noted(files: dict[str, str], before: object = None) -> dict[str, list[str]]:
+    """Note files by what stands in them, with what stood in them before, for ``run.json``."""
+    found = _noted_before(before)
+    for name, text in files.items():
+        found.setdefault(name, []).append(_digest(text.encode(errors="replace")))
+    return found
+
+
+def _noted_before(kept: object) -> dict[str, list[str]]:
+    """Read what ``run.json`` keeps of files; what makes no sense there is nothing."""
+    pairs = kept.items() if isinstance(kept, dict) else ()
+    return {name: [*texts] for name, texts in pairs if isinstance(texts, list)}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def prune(out: Path, before: object, now: Collection[str]) -> None:
     """Remove what an earlier grading wrote for students who do not have it any more.
 
     Parameters
     ----------
     out : Path
         The folder.
-    before : list of str
-        Files below the folder, as ``run.json`` lists them. What is not in it stays, and so does
-        what was changed since it was written, lies outside the folder, or has another name than
-        such files have.
-    now : list of str
+    before : dict of str to list of str
+        Files below the folder, as :func:`noted`. What is not in it stays, and so does what was
+        changed since it was written, lies outside the folder, or has another name than such files
+        have.
+    now : collection of str
         Files that were written now.
     """
     # By what the disk calls them: where it knows no case, an old name may be that of a new file.
     kept = {_identity(path) for name in now if (path := out / name).is_file()}
-    record = out / "run.json"
-    written = record.stat().st_mtime_ns if record.is_file() else 0
-    for name in before if isinstance(before, list) else ():
-        if not (isinstance(name, str) and OF_A_STUDENT.fullmatch(name)):
+    for name, texts in _noted_before(before).items():
+        if not OF_A_STUDENT.fullmatch(name):
             continue
         path = out / name
         inside = path.resolve().is_relative_to(out.resolve())
@@ -220,7 +322,7 @@ def prune(out: Path, before: object, now: list[str]) -> None:
             continue
         if _identity(path) in kept:
             continue
-        if path.stat().st_mtime_ns > written:  # somebody wrote into it
+        if _digest(path.read_bytes()) not in texts:  # somebody wrote into it
             continue
         path.unlink()
         if path.name == "results.json" and not any(path.parent.iterdir()):

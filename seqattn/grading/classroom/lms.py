@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from seqattn.grading.bank import EDITION
 from seqattn.grading.classroom.overrides import by_hand
-from seqattn.grading.classroom.roster import NOT_ALL, Person, participant_of
+from seqattn.grading.classroom.roster import NOT_ALL, Person
 from seqattn.grading.grades import Grade, Verdict, details, harmless, neat
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["as_gradescope", "as_junit", "as_moodle", "autograder_zip", "check_wheel"]
 
+# Columns without which Moodle takes no worksheet.
+NEEDED = ("Identifier", "Grade", "Last modified (grade)")
 # Characters that XML 1.0 cannot hold at all.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -62,13 +64,14 @@ def _scored(v: Verdict) -> dict:
 def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
     """Write the table that Moodle's gradebook imports; points are those of all exercises.
 
-    The columns have the names that they have in Moodle's own grading worksheet, and the maximum is
-    that of all exercises that somebody handed in.
+    The columns have the names that they have in Moodle's own grading worksheet, but for the first:
+    Moodle passes over a column that it does not know. Those of :data:`NEEDED` it insists on. The
+    maximum is that of all exercises that somebody handed in.
     """
     stream = io.StringIO()
     table = csv.writer(stream)
-    columns = ["Identifier", "Full name", "Email address", "Grade", "Maximum grade"]
-    table.writerow([*columns, "Feedback comments"])
+    more = ["Full name", "Email address", "Maximum grade", "Feedback comments"]
+    table.writerow(["student", *NEEDED, *more])
     graded = [r.grade for r in results if r.person and r.grade and r.grade.verdicts]
     most = sum({g.exercise: g.out_of for g in graded}.values())
     of: dict[Person, list[Result]] = {}
@@ -84,17 +87,23 @@ def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
         blank = 0 if absent_as_zero and all(r.is_absent for r in own) else ""
         total: object = "" if failed else neat(sum(g.points for g in grades)) if grades else blank
         said = "; ".join(comment for g in grades for comment in _comments(g))
-        row = [_identifier(person, own), person.name, person.email, total, most or "", said]
+        needed = [_identifier(person, own), total, person.modified]
+        row = [person.id, *needed, person.name, person.email, most or "", said]
         table.writerow([harmless(cell) for cell in row])
     return stream.getvalue()
 
 
 def _identifier(person: Person, own: list["Result"]) -> str:
-    """Say who somebody is, if possible by Moodle's own number, which its import looks for."""
-    numbers = {participant_of(r.label) for r in own if r.label} - {""}
+    """Say who somebody is by Moodle's own number, or nothing where nobody knows it.
+
+    Moodle takes what stands behind the length of "Participant" for the number: the end of a long
+    id would be somebody else's.
+    """
+    if person.participant:
+        return person.identifier
+    numbers = {r.participant for r in own} - {""}
     # In a folder of several assignments somebody has a number for each.
-    numbered = f"Participant {min(numbers)}" if len(numbers) == 1 else person.id
-    return person.identifier or numbered
+    return f"Participant {min(numbers)}" if len(numbers) == 1 else ""
 
 
 def _comments(grade: Grade) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from seqattn.grading.classroom.tables import read_table
+from seqattn.grading.classroom.tables import is_overrides, read_table
 from seqattn.grading.grades import Grade, Verdict, VerdictName, harmless
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "by_hand",
     "check_overrides",
     "earlier_judged",
+    "must_be_there",
     "read_overrides",
     "what_was_judged",
 ]
@@ -91,6 +92,41 @@ def read_overrides(path: Path) -> Overrides:
     return found
 
 
+def must_be_there(path: Path, judged: Sequence["Judged"]) -> None:
+    """Refuse to go on without the table, where points were given by it or stand in another file.
+
+    Parameters
+    ----------
+    path : Path
+        Where the table is looked for.
+    judged : sequence of Judged
+        What it gave points to.
+
+    Raises
+    ------
+    ValueError
+        If it is missing or empty; the message says what would be lost, and what to do.
+    """
+    if path.is_file() and (path.read_bytes().strip() or not judged):
+        return
+    missing = "empty" if path.is_file() else "missing"
+    files = sorted(path.parent.iterdir()) if path.parent.is_dir() else []
+    others = [p.name for p in files if is_overrides(p.name) and not p.name.startswith((".", "~"))]
+    others = [name for name in others if name != path.name]
+    unread = f", and {others[0]} is not read" if others else ""
+    if judged:
+        given = [f"{one.student} {one.question}: {one.points}" for one in judged[:3]]
+        more = ", ..." if len(judged) > 3 else ""
+        raise ValueError(
+            f"{path} is {missing}, and points were given by it ({', '.join(given)}{more}){unread}: "
+            "put it back, or leave its first line alone in it to take them back"
+        )
+    if others:
+        raise ValueError(
+            f"there is no {path}{unread}: save it as CSV under that name, or move it away"
+        )
+
+
 def _no_number(points: str) -> str:
     """Say what is wrong with text that stands where points belong."""
     with_a_point = points.replace(",", ".")
@@ -147,7 +183,8 @@ def check_overrides(
             why = f"{given.points} points for {student}, {question}: {expected}"
         elif several and (student, several[0]) in overrides:
             why = f"{question} and {several[0]} of {student} are one question: keep one row"
-        gone = (student, question) not in most
+        # Whose name stands where the id belongs is here: nothing is gone but the points.
+        gone = (student, question) not in most and not _id_of(student, results)
         known = student in unread or any(one.is_of(student, question, given) for one in earlier)
         if why:
             (idle if gone and known else wrong).append(f"line {given.line}: {why}")

@@ -1,6 +1,6 @@
 """Reports on a class: ``grades.csv``, other tables, a page for each student; and what changed.
 
-:func:`write_all` writes them, :func:`read_records` reads the students' records again, and
+:func:`all_reports` makes them, :func:`read_records` reads the students' records again, and
 :func:`list_changes` sets those of two gradings side by side.
 """
 
@@ -23,9 +23,9 @@ from seqattn.grading.classroom.overrides import (
     by_hand,
     by_the_grader,
 )
-from seqattn.grading.classroom.roster import natural
 from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
+from seqattn.grading.classroom.submissions import natural
 from seqattn.grading.feedback import as_html, page
 from seqattn.grading.grades import (
     WORDS,
@@ -37,28 +37,26 @@ from seqattn.grading.grades import (
 
 __all__ = [
     "Change",
+    "all_reports",
     "as_changes",
     "file_names",
     "list_changes",
     "read_records",
-    "write_all",
+    "write_reports",
 ]
 
 
-def write_all(
-    out: Path,
+def all_reports(
     results: list[Result],
     *,
     overrides: Overrides | None = None,
     absent_as_zero: bool = False,
     book: str = "",
-) -> list[Path]:
-    """Write all reports of a class.
+) -> dict[str, str]:
+    """Make all reports of a class.
 
     Parameters
     ----------
-    out : Path
-        The folder.
     results : list of Result
         From :func:`seqattn.grading.classroom.run.settle`.
     overrides : dict, optional
@@ -70,8 +68,8 @@ def write_all(
 
     Returns
     -------
-    list of Path
-        What was written.
+    dict of str to str
+        Text by the file's name below the folder of reports.
     """
     for result in results:
         if result.person and result.grade and overrides:
@@ -92,11 +90,15 @@ def write_all(
             files[f"students/{name}.json"] = record
             files[f"gradescope/{name}/results.json"] = as_gradescope(result.grade)
             files[f"feedback/{name}.html"] = as_html(result.grade, book, student=_called(result))
+    return files
+
+
+def write_reports(out: Path, files: dict[str, str]) -> None:
+    """Write what :func:`all_reports` made into a folder."""
     for name, text in files.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text)
-    return [out / name for name in files]
 
 
 def file_names(results: list[Result]) -> list[str]:

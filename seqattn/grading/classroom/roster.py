@@ -1,4 +1,4 @@
-"""Who handed in what: files, students and the roster, as platforms hand them out.
+"""Who handed in what: students, and the roster as platforms hand it out.
 
 A student is never guessed: a file whose name fits nobody on the roster, or more than one person, is
 listed as unmatched. Whoever renames it, or its folder, to the student's id assigns it.
@@ -7,45 +7,27 @@ listed as unmatched. Whoever renames it, or its folder, to the student's id assi
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
-
 from seqattn.grading.bank import exercises
-from seqattn.grading.classroom.tables import MOST, read_table
+from seqattn.grading.classroom.submissions import METADATA, Handed
+from seqattn.grading.classroom.tables import read_table
 
 __all__ = [
     "NOT_ALL",
-    "Handed",
     "Person",
     "alike",
     "begins_with_id",
     "candidates",
     "closeness",
-    "collect",
     "find_person",
-    "is_late",
-    "kind_of",
-    "may_hold_answers",
-    "natural",
-    "owner_of",
-    "participant_of",
     "read_roster",
 ]
 
-NOTEBOOKS = (".ipynb", ".py", ".md", ".zip", ".ipynb.txt", ".ipynb.json")
-ENDINGS = (*sorted(NOTEBOOKS, key=len)[::-1], ".nbconvert")
-# Moodle: "Ada Lovelace_12345_assignsubmission_file"; Canvas: "lovelaceada_12345_67890_name.ipynb".
-MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_(?P<number>\d+))_assignsubmission_")
-CANVAS = re.compile(r"^(?P<owner>(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<number>\d+))_\d+_")
 # Begins what is flagged where another file may be the same student's.
 NOT_ALL = "perhaps not all"
-# What Python and operating systems leave behind; so is all that begins with a dot.
-CLUTTER = {"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"}
-# What an instructor puts beside the students' files, and students beside their notebooks.
-BESIDE = (".npz", ".csv", ".json", ".txt", ".yml", ".yaml")
 # Columns of rosters, as people write them and as Moodle, Canvas and Gradescope export them.
 ID = ("id", "student id", "username", "id number", "sid", "sis user id", "sis login id")
 NAME, FIRST, LAST = ("name", "full name", "student"), ("first name",), ("last name", "surname")
@@ -53,6 +35,9 @@ EMAIL = ("email", "email address")
 # Moodle's grading worksheet numbers those who take part: "Participant 100". The folder of what
 # they hand in has the same number, and no two people of one Moodle have the same.
 IDENTIFIER = ("identifier",)
+MODIFIED = ("last modified (grade)",)
+# The roster of GitHub Classroom calls an id "identifier", too.
+GITHUB = ("github_username",)
 PARTICIPANT = re.compile(r"(?:\D*\s|\D{6,})(\d+)")
 # Canvas puts a line below the head that is nobody's.
 NOBODY = "pointspossible"
@@ -72,12 +57,19 @@ class Person:
         As the roster has them.
     identifier : str
         What Moodle's grading worksheet calls this person: "Participant 100"; else empty.
+    modified : str
+        When a grade was last changed, as that worksheet has it: Moodle refuses to write over later
+        ones.
+    github : str
+        The name on GitHub, where its Classroom puts it behind that of the assignment.
     """
 
     id: str
     name: str = ""
     email: str = ""
     identifier: str = ""
+    modified: str = ""
+    github: str = ""
 
     @property
     def participant(self) -> str:
@@ -106,194 +98,8 @@ class Person:
     @property
     def keys(self) -> set[str]:
         """What a file may call this person."""
-        every = {self.id, self.email, self.email.partition("@")[0], *self.names}
+        every = {self.id, self.email, self.email.partition("@")[0], self.github, *self.names}
         return {key for key in every if key}
-
-
-@dataclass(frozen=True)
-class Handed:
-    """A file that was handed in.
-
-    Attributes
-    ----------
-    path : Path
-        Where it lies.
-    label : str
-        Its path below the folder of submissions: what reports call it.
-    called : tuple of str
-        What it says about its author: names, addresses.
-    number : str
-        By which the platform tells people of one name apart; "" where there is none.
-    together : tuple of str
-        With whom it was handed in: each of them has it as well.
-    """
-
-    path: Path
-    label: str
-    called: tuple[str, ...] = field(default_factory=tuple)
-    number: str = ""
-    together: tuple[str, ...] = ()
-
-
-def collect(folder: Path) -> list[Handed]:
-    """List what was handed in, without what Jupyter and the system keep beside it.
-
-    Where a folder holds notebooks, other files in it belong to them and are not listed. Whose a
-    file is depends on where the platform put it, never on what it or one beside it says.
-    """
-    folder = _inner(folder)
-    found = []
-    for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        if not any(map(_is_clutter, parts)) and (path.is_symlink() or not path.is_dir()):
-            found.append(path)
-    submitters = _gradescope_submitters(folder)
-    listed = [p for p in found if p.parent != folder or p.name not in METADATA]
-    usual = [p for p in listed if may_hold_answers(p)]
-    kept = [p for p in listed if p in usual or not _has_company(p, usual, folder)]
-    handed = []
-    for label in (path.relative_to(folder) for path in kept):
-        top = _top(label)
-        together = submitters.get(top) or [_called(label)]
-        for called in together:
-            others = tuple(names[0] for names in together if names != called)
-            one = Handed(folder / label, str(label), called, _number(top), others)
-            handed.append(one)
-    return handed
-
-
-def _inner(folder: Path) -> Path:
-    """Go into the folder that a platform's archive puts around those of the students.
-
-    Beside it may lie the archive itself, a roster and reports, but neither notebooks nor folders.
-    """
-    inside = [path for path in folder.iterdir() if not _is_clutter(path.name)]
-    if any(_ends_as_notebook(path.name) for path in inside if path.suffix.lower() != ".zip"):
-        return folder
-    around = [path for path in inside if path.is_dir() and not path.is_symlink()]
-    around = [path for path in around if any(path.iterdir()) and not (path / "run.json").exists()]
-    if len(around) != 1 or _owner(around[0].name) is not None:
-        return folder
-    names = [path.name for path in around[0].iterdir() if not _is_clutter(path.name)]
-    owners = {_owner(name) for name in names}
-    # One name alone may be what a student calls a file.
-    platform = (len(owners) > 1 and None not in owners) or any(map(MOODLE.match, names))
-    exported = not {*METADATA}.isdisjoint(names) and any(
-        n.startswith("submission_") for n in names if n not in METADATA
-    )
-    return around[0] if platform or exported else folder
-
-
-def _is_clutter(name: str) -> bool:
-    hidden = name.startswith(".") and (name.startswith("._") or not _ends_as_notebook(name))
-    return hidden or name in CLUTTER or name.startswith("~$")
-
-
-def _ends_as_notebook(name: str) -> bool:
-    return name.lower().endswith(NOTEBOOKS)
-
-
-def may_hold_answers(path: Path) -> bool:
-    """Tell what may hold answers; browsers save notebooks under other names, too."""
-    if _ends_as_notebook(path.name):
-        return True
-    if path.suffix.lower() not in (".json", ".txt") or path.is_symlink() or not path.is_file():
-        return False
-    if path.name in METADATA:
-        return False
-    try:
-        with path.open("rb") as file:  # cut off, it has a row that says so
-            start = file.read(4096)
-    except OSError:
-        return False
-    return start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and b'"cell' in start
-
-
-def _has_company(path: Path, usual: list[Path], folder: Path) -> bool:
-    if len(path.relative_to(folder).parts) > 1 and not _is_shared(path.parent, folder):
-        return any(p.parent == path.parent for p in usual)
-    owner = _owner(path.name)
-    # Side by side without names to tell whose is whose: only evidence is left out.
-    if owner is None:
-        return path.suffix.lower() in BESIDE
-    return any(p.parent == path.parent and _owner(p.name) == owner for p in usual)
-
-
-def _is_shared(place: Path, folder: Path) -> bool:
-    """Tell whether a folder is that of an exercise, with files of many students side by side."""
-    return all(part in exercises() for part in place.relative_to(folder).parts)
-
-
-def _top(label: Path) -> str:
-    """Take the part of a path that says whose it is: the first that is no exercise's folder."""
-    *folders, name = label.parts
-    return next((part for part in folders if part not in exercises()), name)
-
-
-def _owner(name: str) -> str | None:
-    """Take the part of a platform's file name that all files of one student share."""
-    match = MOODLE.match(name) or CANVAS.match(name)
-    return match["owner"] if match else None
-
-
-def _number(top: str) -> str:
-    match = MOODLE.match(top) or CANVAS.match(top)
-    return match["number"] if match else ""
-
-
-def _called(label: Path) -> tuple[str, ...]:
-    top = _top(label)
-    for pattern in (MOODLE, CANVAS):
-        if match := pattern.match(top):
-            return (match["name"],)
-    if top != label.name:
-        return (top,)
-    # A zip of a notebook, or what nbconvert left, has two endings.
-    bare = top
-    while ending := next((e for e in ENDINGS if bare.lower().endswith(e)), ""):
-        bare = bare[: -len(ending)]
-    return ((bare if bare != top else Path(top).stem) or top,)
-
-
-# Gradescope's export has one of these beside the students' folders. A file of that name inside a
-# student's folder is the student's own, and says nothing.
-METADATA = ("submission_metadata.yml", "submission_metadata.json")
-
-
-def _gradescope_submitters(folder: Path) -> dict[str, list[tuple[str, ...]]]:
-    """Read who handed in which folder of an export: address, id and name of each, by folder."""
-    for path in (folder / name for name in METADATA):
-        if not path.is_file() or path.is_symlink():
-            continue
-        try:
-            if path.stat().st_size > MOST:
-                raise ValueError(f"it is larger than {MOST >> 20} MB")
-            # YAML includes JSON. Gradescope writes Ruby's symbols, ":email", as keys.
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
-            return {str(name): _names(entry) for name, entry in content.items()}
-        except (OSError, ValueError, yaml.YAMLError, AttributeError, TypeError, KeyError) as error:
-            raise ValueError(f"{path} does not say who handed in what: {error}") from None
-        except RecursionError:
-            raise ValueError(f"{path} does not say who handed in what: too deep") from None
-    return {}
-
-
-def _names(entry: dict) -> list[tuple[str, ...]]:
-    """Take what an entry calls its submitters; of what is no text or number nothing is a name."""
-    keys = (":email", ":sid", ":name", "email", "sid", "name")
-    called = [
-        tuple(str(one[key]) for key in keys if one.get(key) and isinstance(one[key], str | int))
-        for one in _submitters(entry)
-    ]
-    # An entry that names nobody says as little as none, and somebody twice no more than once.
-    return [*dict.fromkeys(names for names in called if names)]
-
-
-def _submitters(entry: dict) -> list[dict]:
-    for key in (":submitters", "submitters", ":users", "users"):
-        if key in entry:
-            return list(entry[key])
-    raise KeyError("an entry names no submitters")
 
 
 def read_roster(path: Path) -> list[Person]:
@@ -305,7 +111,7 @@ def read_roster(path: Path) -> list[Person]:
         If no column says who is meant, nobody stands in it, or one id stands for two people.
     """
     rows = read_table(path)
-    rows.must_name_once((*ID, *NAME, *FIRST, *LAST, *EMAIL, *IDENTIFIER), path)
+    rows.must_name_once((*ID, *NAME, *FIRST, *LAST, *EMAIL, *IDENTIFIER, *GITHUB), path)
     columns = {_plain(c): c for c in rows.columns}
 
     def column(names: Iterable[str]) -> str | None:
@@ -313,7 +119,9 @@ def read_roster(path: Path) -> list[Person]:
 
     id_, name, email = column(ID), column(NAME), column(EMAIL)
     parts = [c for c in (column(FIRST), column(LAST)) if c]
-    identifier = column(IDENTIFIER)
+    identifier, modified, github = column(IDENTIFIER), column(MODIFIED), column(GITHUB)
+    if github and identifier:
+        id_, identifier = id_ or identifier, None
     if not (id_ or email or name or parts or identifier):
         have = ", ".join(rows.columns) or "none"
         raise ValueError(f"{path} has the columns {have}; expected id, name or email")
@@ -327,7 +135,9 @@ def read_roster(path: Path) -> list[Person]:
             continue
         if "\n" in own + called + address:
             raise ValueError(f"{path}, line {line}: is a quotation mark before it not closed?")
-        person = Person(own, called, address, number)
+        # Moodle writes "-" for never.
+        changed = row.get(modified or "", "").removeprefix("-")
+        person = Person(own, called, address, number, changed, row.get(github or "", ""))
         if own == called and own in people and not (number and people[own] == person):
             raise ValueError(f"{path}, line {line}: {own} stands twice without an id or address")
         if people.setdefault(own, person) != person:
@@ -355,11 +165,10 @@ def find_person(
     if sure and len(fitting) == 1:
         return fitting[0], ""
     called = " or ".join(handed.called)
-    what = kind_of(handed.label)
     if not fitting:
-        mend = f"rename the {what} to the student's id"
+        mend = _mend(handed, "student's", roster)
         return None, f"nobody on the roster is called {called}: {mend}"
-    mend = f"rename the {what} to the right id"
+    mend = _mend(handed, "right", roster)
     if len(fitting) == 1:
         [one] = fitting
         return (
@@ -368,6 +177,19 @@ def find_person(
         )
     several = ", ".join(p.id for p in fitting)
     return None, f"{called} may be any of {several}: {mend}"
+
+
+def _mend(handed: Handed, whose: str, roster: list[Person]) -> str:
+    """Say how a file is assigned.
+
+    A group's folder is not one member's to be called after, nor is one in which people's names are.
+    """
+    if handed.together:
+        return f"write the {whose} id for it into {METADATA[0]}"
+    mend = f"rename the {handed.kind} to the {whose} id"
+    if handed.below and candidates(handed.below, roster):
+        mend += f", or, if {handed.whose} is nobody's folder, take out what is in it"
+    return mend
 
 
 def candidates(handed: Handed, roster: list[Person]) -> list[Person]:
@@ -383,8 +205,11 @@ def _whose(handed: Handed, roster: list[Person]) -> tuple[list[Person], bool]:
     """List whose a file may be, and tell whether one person alone is certain."""
     if marked := _named_by_id(handed.called, roster) or _marked_with_id(handed.called, roster):
         return marked, True
+    # Where a platform gives a name beside them, two may have it.
+    if len(handed.called) > 1 and len(own := _known_by(handed.called, roster)) == 1:
+        return own, True
     fitting = _called_so(handed.called, roster)
-    number = participant_of(handed.label)
+    number = handed.participant
     if numbered := [p for p in roster if number and p.participant == number]:
         # With a name that is another's, or nobody's, the number may be of another assignment.
         agree = [
@@ -425,6 +250,13 @@ def _named_by_id(called: Iterable[str], roster: list[Person]) -> list[Person]:
     return by_id if by_id == fitting else []
 
 
+def _known_by(called: Iterable[str], roster: list[Person]) -> list[Person]:
+    """Find whose id or address is among what a file is called; a name in place of an id is none."""
+    wanted = {_exact(text) for text in called}
+    own = {p: {p.id, p.email} - p.names - {""} for p in roster}
+    return [p for p in roster if not wanted.isdisjoint(map(_exact, own[p]))]
+
+
 def _called_so(called: Iterable[str], roster: list[Person]) -> list[Person]:
     for spelling in (_exact, _plain, _bare):
         # Without its punctuation an id may be another's, and an address, too.
@@ -435,11 +267,16 @@ def _called_so(called: Iterable[str], roster: list[Person]) -> list[Person]:
         own = [p for p in fitting if any(spelling(name) in ordered for name in p.ordered)]
         if fitting:
             return own or fitting
-    return []
+    return [p for p in roster if p.github and _is_repository(p, called)]
+
+
+def _is_repository(person: Person, called: Iterable[str]) -> bool:
+    """Tell whether a name on GitHub stands behind that of an assignment."""
+    return any(_exact(text).endswith(f"-{_exact(person.github)}") for text in called)
 
 
 def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]:
-    """Find whose id somebody put before the name: "510_Jo Smith".
+    """Find whose id somebody put before the name, "510_Jo Smith", or before an exercise's.
 
     An id before something else may be the number of an exercise: it is nobody's. Before the name of
     another person it may be either's.
@@ -449,7 +286,7 @@ def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]
         # Ids may have a "_" in them, and begin with another's.
         for person in sorted(marks, key=lambda p: -len(p.id)):
             rest = text[len(_exact(person.id)) + 1 :]
-            if _begins_with_name(rest, person):
+            if _begins_with_name(rest, person) or rest.startswith(tuple(exercises())):
                 return [person]
             if others := [p for p in _called_so([rest], roster) if p != person]:
                 return [person, *others]
@@ -472,8 +309,8 @@ def _begins_with_name(text: str, person: Person) -> bool:
 def closeness(handed: Handed, person: Person) -> int:
     """Rank how well a file says that it is somebody's: 0 by id or number, 3 by letters alone."""
     alone = [person]
-    by_number = person.participant and person.participant == participant_of(handed.label)
-    by_canvas = not participant_of(handed.label) and handed.number == person.id
+    by_number = person.participant and person.participant == handed.participant
+    by_canvas = not handed.participant and handed.number == person.id
     by_id = _named_by_id(handed.called, alone) or _marked_with_id(handed.called, alone)
     if by_id or by_number or by_canvas:
         return 0
@@ -488,36 +325,6 @@ def alike(handed: Handed, roster: list[Person]) -> list[Person]:
     """List everybody whose name has the letters of what a file is called."""
     wanted = {_bare(text) for text in handed.called} - {""}
     return [p for p in roster if not wanted.isdisjoint(_spelt(p, _bare))]
-
-
-def owner_of(label: str) -> str:
-    """Take what all files of one hand-in share: a platform's name and number, or the folder."""
-    top = _top(Path(label))
-    return _owner(top) or top
-
-
-def kind_of(label: str) -> str:
-    """Say what is to be renamed for a file to be somebody else's: a folder, or the file itself."""
-    return "file" if _top(Path(label)) == Path(label).name else "folder"
-
-
-def natural(label: str) -> list[list[str | int]]:
-    """Give what sorts files as people count them: attempt 9 before 10, a before a (1)."""
-    *folders, name = Path(label).parts
-    names = [*folders, Path(name).stem, Path(name).suffix]
-    return [[int(s) if s.isdecimal() else s for s in re.split(r"(\d+)", part)] for part in names]
-
-
-def participant_of(label: str) -> str:
-    """Take Moodle's number of whoever handed in a file, from where it lies; "" where it is none."""
-    match = MOODLE.match(_top(Path(label)))
-    return match["number"] if match else ""
-
-
-def is_late(label: str) -> bool:
-    """Tell whether Canvas marks a file as late."""
-    match = CANVAS.match(_top(Path(label)))
-    return bool(match and match["late"])
 
 
 # For each file of a class each person's spellings are wanted again.

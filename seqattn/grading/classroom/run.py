@@ -14,20 +14,15 @@ from seqattn.grading.answers import Answer, answers_of, exercise_of, forget
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.roster import (
     NOT_ALL,
-    Handed,
     Person,
     alike,
     begins_with_id,
     candidates,
     closeness,
     find_person,
-    is_late,
-    kind_of,
-    may_hold_answers,
-    natural,
-    owner_of,
 )
 from seqattn.grading.classroom.similarity import fingerprint
+from seqattn.grading.classroom.submissions import Handed, may_hold_answers, natural
 from seqattn.grading.grades import Grade, write_whole
 from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import MOST_BYTES, read_submission
@@ -66,6 +61,8 @@ class Result:
         theirs.
     prints : dict of question to Counter
         Fingerprints, for the similarity report.
+    participant : str
+        Moodle's number of whoever handed the file in; empty where it has none.
     """
 
     person: Person | None
@@ -73,6 +70,7 @@ class Result:
     label: str = ""
     problem: str = ""
     prints: dict = field(default_factory=dict)
+    participant: str = ""
 
     @property
     def is_absent(self) -> bool:
@@ -258,7 +256,7 @@ def _without_others(
         for handed in files:
             # What cannot be read may be of any exercise.
             if grades[handed.label].exercise == exercise or handed in unread:
-                owners.setdefault(exercise, {}).setdefault(owner_of(handed.label), handed)
+                owners.setdefault(exercise, {}).setdefault(handed.owner, handed)
     doubtful: set[str] = set()
     for several in owners.values():
         numbers = {handed.number for handed in several.values()} - {""}
@@ -270,14 +268,14 @@ def _without_others(
             doubtful.update(several)
         else:
             doubtful.update(owner for owner in several if rank[owner] > closest)
-    kept = [h for h in files if owner_of(h.label) not in doubtful]
-    return kept, [h for h in files if owner_of(h.label) in doubtful]
+    kept = [h for h in files if h.owner not in doubtful]
+    return kept, [h for h in files if h.owner in doubtful]
 
 
 def _either(person: Person, files: list[Handed]) -> str:
     """Say between whose files nobody decides, and what would."""
-    owners = ", ".join(sorted({owner_of(h.label) for h in files}))
-    what = "folder" if "folder" in {kind_of(h.label) for h in files} else "file"
+    owners = ", ".join(sorted({h.owner for h in files}))
+    what = "folder" if "folder" in {h.kind for h in files} else "file"
     return f"{person.id} may be either of {owners}: rename the {what} to the id"
 
 
@@ -324,7 +322,8 @@ def _results_of(person: Person, files: list[Handed], grades: dict[str, Grade]) -
         grade.notes.extend([*_about(newest, several), *beside])
         beside = []
         prints = fingerprints(grade.answers, grade.exercise) if grade.exercise else {}
-        results.append(Result(person, grade, newest.label, prints=prints))
+        number = newest.participant
+        results.append(Result(person, grade, newest.label, "", prints, number))
     return results
 
 
@@ -350,7 +349,7 @@ def _about(newest: Handed, several: list[Handed]) -> list[str]:
         if times.count(max(times)) > 1:
             which = "newest files are of one time, and the last of them by name counts"
         notes.append(f"duplicate: the {which}; not counted: {names}")
-    if is_late(newest.label):
+    if newest.is_late:
         notes.append("late: Canvas says so in the name of the file")
     return notes
 

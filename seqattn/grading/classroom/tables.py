@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOST", "Table", "read_table"]
+__all__ = ["MOST", "Table", "is_overrides", "read_table"]
 
 MOST = 10 * 2**20  # bytes: more is no table of a class
 # Lines before the head: empty ones, and one with which spreadsheets name the separator.
@@ -32,6 +32,11 @@ class Table:
         names = [c.strip().casefold() for c in self.columns]
         if twice := [name for name in wanted if names.count(name) > 1]:
             raise ValueError(f"{path} has two columns called {twice[0]}")
+
+
+def is_overrides(name: str) -> bool:
+    """Tell points by hand, and what people and programs keep of them, by the name of the file."""
+    return "overrides" in name.casefold()
 
 
 def read_table(path: Path) -> Table:
