@@ -39,6 +39,30 @@ def attend(query, keys, mask, W_q, W_k, v):
     return torch.stack(contexts), torch.stack(maps)
 """,
     ),
+    "the results of a module in a list": (
+        "04_scores",
+        "q4",
+        """
+class LuongAttention(nn.Module):
+    def __init__(self, d_query, d_key):
+        super().__init__()
+        self.W = nn.Parameter(torch.randn(d_query, d_key) / math.sqrt(d_query))
+
+    def forward(self, query, keys, mask):
+        e = general_score(query, keys, self.W)
+        a = e.masked_fill(~mask, -torch.inf).softmax(-1)
+        return [torch.einsum("bs,bsd->bd", a, keys), a]
+""",
+    ),
+    "a softmax by its logarithm": (
+        "04_scores",
+        "q5",
+        """
+def location_weights(query, W, mask):
+    e = (query @ W[: mask.shape[1]].T).masked_fill(~mask, -torch.inf)
+    return (e - e.logsumexp(-1, keepdim=True)).exp()
+""",
+    ),
     "derivatives by torch.func": (
         "05_scaled",
         "q2",
@@ -219,3 +243,10 @@ def test_unusual_right_answers_earn_all_points(name, judge):
     exercise, question, code = UNUSUAL[name]
     verdict = judge.judge_code(exercise, question, code)
     assert verdict.verdict == "pass", verdict.hint
+
+
+def test_a_misspelt_forward_is_no_answer_that_was_not_written(judge):
+    code = UNUSUAL["the results of a module in a list"][2].replace("def forward", "def foward")
+    verdict = judge.judge_code("04_scores", "q4", code)
+    assert verdict.verdict == "error"
+    assert verdict.hint == "The test calls a module that has no method with the name forward."
