@@ -180,7 +180,7 @@ with checking("q4"):
     W = torch.tensor([[0.0, 4.0, 0.0], [9.0, 0.0, 0.0]])
     pair = factors(W, 1)
     assert pair is not None, "factors returns None: is there a return?"
-    assert isinstance(pair, tuple), f"return two tensors, not a {type(pair).__name__}"
+    assert isinstance(pair, tuple | list), f"return two tensors, not a {type(pair).__name__}"
     for name, found, size in zip("UV", pair, W.shape):
         assert isinstance(found, torch.Tensor), f"{name} is no tensor but a {type(found).__name__}"
         assert found.shape == (1, size), f"{name} is {(1, size)}, not {tuple(found.shape)}"

@@ -98,7 +98,9 @@ with checking("q2"):
     asks, real = torch.tensor([[[0.5, 1.0]]]), torch.ones(1, 3).bool()
     found = attend_in_heads(asks, states, states, 2, real)
     assert found is not None, "attend_in_heads returns None: is there a return?"
-    assert isinstance(found, tuple) and len(found) == 2, "return two tensors: results and weights"
+    assert isinstance(found, tuple | list) and len(found) == 2, (
+        "return two tensors: results and weights"
+    )
     result, weights = found
     assert result.shape == (1, 1, 2), (
         f"results are (B, T, d_v), (1, 1, 2), not {tuple(result.shape)}"

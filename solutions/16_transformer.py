@@ -151,7 +151,9 @@ with checking("q3"):
     x, one, past = torch.tensor([[1.0]]), torch.ones(1, 1), torch.zeros(1, 1, 1, 1)
     found = next_word(x, torch.tensor([[1.0, 0.0]]), one, one, past, past, 2)
     assert found is not None, "next_word returns None: is there a return?"
-    assert isinstance(found, tuple) and len(found) == 3, "return three: contexts, keys, values"
+    assert isinstance(found, tuple | list) and len(found) == 3, (
+        "return three: contexts, keys, values"
+    )
     assert all(isinstance(part, torch.Tensor) for part in found), "each of the three is a tensor"
     same_precision(next_word, x, torch.tensor([[1.0, 0.0]]), one, one, past, past, 2)
     shapes = [tuple(part.shape) for part in found]
@@ -193,7 +195,7 @@ with checking("q4"):
     ]
     found = merge_halves(*halves)
     assert found is not None, "merge_halves returns None: is there a return?"
-    assert isinstance(found, tuple) and len(found) == 3, "return three: m, z and a"
+    assert isinstance(found, tuple | list) and len(found) == 3, "return three: m, z and a"
     assert all(isinstance(part, torch.Tensor) for part in found), "each of the three is a tensor"
     same_precision(merge_halves, *halves)
     shapes = [tuple(part.shape) for part in found]

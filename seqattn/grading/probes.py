@@ -34,7 +34,12 @@ def plain(x):
     x = x.tolist() if hasattr(x, "tolist") else x
     if isinstance(x, str | bytes):
         raise TypeError("a text is no number: leave out the quotation marks")
-    return tuple(map(plain, x)) if isinstance(x, tuple | list) else float(x)
+    if isinstance(x, tuple | list):
+        return tuple(map(plain, x))
+    try:
+        return float(x)
+    except TypeError:
+        raise TypeError("a value of type " + type(x).__name__ + " is no number") from None
 """
 number_probe = f"""{PLAIN}
 def probe(answer):
