@@ -388,7 +388,7 @@ ResultTable(columns, role_rows, "Mean weight on a place, and in brackets the hea
 #   eight English heads gives it {{ low_high(found["source", "previous"][0]) }} of its weight, little more
 #   than an untrained one. The best French head gives it {{ low_high(found["target", "previous"][0]) }},
 #   where the untrained have {{ low_high(found["target", "previous"][1]) }}.
-# - **Heads lean towards their own place**, more than untrained ones, in each of the three models. The best French head gives
+# - **Heads lean towards their own place**: in English all of them, in French the best one, more than untrained ones, in each of the three models. It gives
 #   its own place {{ low_high(found["target", "own"][0]) }}, where the untrained have
 #   {{ low_high(found["target", "own"][1]) }}. In English it is {{ low_high(found["source", "own"][0]) }} beside {{ low_high(found["source", "own"][1]) }}, and there all eight heads lean so: it is no head's role.
 # - **Names do not carry over.** In every row, the brackets of the three seeds hold three different names.

@@ -655,7 +655,7 @@ ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, f
 #
 # ## Sources
 #
-# - Self-attention: {cite:t}`cheng2016`, {cite:t}`parikh2016`, {cite:t}`lin2017`. In the form used here, with the
+# - Self-attention: {cite:t}`cheng2016`, {cite:t}`parikh2016`; in another sense, with learned queries, {cite:t}`lin2017`. In the form used here, with the
 #   causal mask and the table of costs: {cite:t}`vaswani2017`, sections 3.2.3 and 4.
 # - A loss that was too good: issue 2478 of `pytorch/tutorials`. Cross-attention under the target's mask: pull
 #   request 1046 of `keras-team/keras-io`.

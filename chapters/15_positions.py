@@ -490,10 +490,10 @@ print(textwrap.fill(refusal, 80))
 # ### Distances in the score
 #
 # Other ways leave the words alone and tell the *score* how far apart query and key are. {cite:t}`shaw2018` add to each key a
-# learned vector for the distance (all distances beyond a limit share one). T5 adds one learned number to the score for each range of
+# learned vector for the distance (all distances beyond a limit to one side share one), and one to each value. T5 adds one learned number to the score for each range of
 # distances {cite:p}`raffel2020`. ALiBi subtracts a multiple of the distance, fixed for each head, and was made for texts
 # longer than those of the training {cite:p}`press2022`. For longer texts a model with turns can be made to turn more
-# slowly and trained a little further, as YaRN does {cite:p}`peng2024`. And on small tasks of reasoning and arithmetic
+# slowly, but for its fastest pairs, and trained a little further, as YaRN does {cite:p}`peng2024`. And on small tasks of reasoning and arithmetic
 # {cite:t}`kazemnejad2023` saw decoders *without* positions go further beyond the trained lengths than with turns
 # or ALiBi: a causal mask brings some order. None of these was measured here.
 

@@ -410,7 +410,7 @@ ResultTable(("model", "perplexity"), rows, "Test sentences")
 # *translator* reads the source as the first part of the same sequence, and looks at it by the same
 # self-attention.
 #
-# The same kind of model, for German:
+# A simpler one, for German, has one layer of attention and no more:
 
 # %%
 caption = measured("prefixes")["maps"][0]
@@ -421,8 +421,8 @@ for word, p in zip(caption["reads"][1:], caption["next"]):
 # This is a real caption, read by the small model of [chapter 14](14_self_attention.ipynb): each
 # word with its probability, given the words before it. That model's perplexity on German captions, with all rare words merged into one token, is
 # {{ low_high([math.exp(run["nats a word"]) for run in measured("prefixes")["runs"]], ".1f") }}, over three
-# seeds. It is close to the French one, but the two cannot be compared: a perplexity depends on the
-# vocabulary and on the text.
+# seeds. It is close to the French one, but the two cannot be compared: the models differ, and a perplexity
+# depends on the vocabulary and on the text.
 
 # %% [markdown]
 # ## A cache
@@ -594,7 +594,7 @@ for n in (1, 7, 100):
 # ## Another similarity, another bracket
 #
 # What if there were no softmax? Let the similarity of $q$ and $k$ be a product of features,
-# $\phi(q)^\top\phi(k)$, with $\phi(x) = \mathrm{elu}(x) + 1$, which is positive. Then a bracket can move:
+# $\phi(q)^\top\phi(k)$, with $\phi(x) = \mathrm{elu}(x) + 1$: $x + 1$ above 0 and $e^x$ below, so above 0 everywhere. Then a bracket can move:
 #
 # $$ \big(\phi(Q)\,\phi(K)^\top\big) V = \phi(Q)\,\big(\phi(K)^\top V\big) $$ (eq-linear-attention)
 #
@@ -614,8 +614,8 @@ print(f"share of the wanted value: softmax {sharp / 20:.2f}, linear {flat / 20:.
 
 # %% [markdown]
 # **It is not a faster softmax.** Here one key is exactly what the query asks for. The softmax finds it. The
-# linear similarity grows with the product, not with its exponential, and lets the other keys in. And its
-# table adds up all words alike. What does the state of a recurrent network do with its words, before any
+# other similarity is a sum of products of features; without an exponential it lets the other keys in. It
+# need not even rank keys as their dot products do. And its table adds up all words alike. What does the state of a recurrent network do with its words, before any
 # training?
 
 # %% tags=["hide-input"]
@@ -642,14 +642,14 @@ Recency(
 # | mixture of experts | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
 # | rotary positions | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
 # | grouped heads (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
-# | FlashAttention | {cite:t}`dao2022`; later versions: {cite:t}`dao2024`, {cite:t}`shah2024` | the order of work, {eq}`eq-online-softmax` | the function |
+# | FlashAttention | {cite:t}`dao2022`; later versions: {cite:t}`dao2024`, {cite:t}`shah2024` | the order of work, {eq}`eq-online-softmax` | the function (in 8 bits, nearly) |
 # | sliding windows | {cite:t}`beltagy2020` | the mask ([chapter 10](10_local.ipynb)); old keys leave the cache | all else |
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
 # | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
 
 # %% [markdown]
 # There are further changes. *Latent attention* keeps one short vector for each word, from which keys and values
-# are made {cite:p}`deepseek2024`; queries and keys are normalised before the product {cite:p}`henry2020`, or a
+# are made, and a small turned key {cite:p}`deepseek2024`; queries and keys are normalised before the product {cite:p}`henry2020`, or a
 # $\tanh$ keeps the scores within limits {cite:p}`gemma2024`; a learned score that belongs to no word takes part in
 # each head's softmax, so that a head can give its weight to nobody {cite:p}`openai2025`; some
 # models put layers of linear attention, or of other recurrences such as Mamba {cite:p}`gu2023`, in between.
@@ -700,7 +700,7 @@ plt.show()
 # **"Linear attention is softmax attention, only faster."** It is another function.
 #
 # **"A Transformer has only self-attention."** The translators of this chapter attend to the source as well,
-# as those of chapters 3 to 11 do.
+# as those of chapters 3 to 12 do.
 #
 # <details><summary>The paper says post norm. Why is the code I read pre norm?</summary>
 #

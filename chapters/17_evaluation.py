@@ -82,7 +82,7 @@ EditCost(texts)
 #
 # $$ b = \min\!\big(1,\,e^{1-r/c}\big) $$ (eq-brevity)
 #
-# BLEU is 100 times $b$ times the geometric mean of the four shares; {eq}`eq-bleu` is the whole formula. By
+# BLEU is 100 times $b$ times the geometric mean of the four shares ({eq}`eq-bleu`, chapter 19). By
 # hand: *le chat est assis* against *le chat est assis sur le tapis*. Every n-gram is right, so all four
 # shares are 1. But $c=4$ and $r=7$, so $b = e^{1 - 7/4} = 0.472$. **BLEU 47.2 for a sentence without a
 # wrong word.**
@@ -111,7 +111,7 @@ print(f"{theirs.score:.1f}", theirs.signature)
 # words are right, and so are three of the four pairs, but no triple and no quadruple. A geometric mean with
 # a zero in it is zero. Here sacrebleu steps in (`smooth:exp` in its signature): it takes the first count of
 # zero as $1/2$ and the next as $1/4$. So the mean is $\big(1 \cdot \tfrac34 \cdot \tfrac16 \cdot
-# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf`), which counts runs of one to six characters and weighs recall beside precision, takes fewer
+# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf` there), which counts runs of one to six characters and weighs recall beside precision, takes fewer
 # points off for the swap:
 
 # %%
@@ -502,8 +502,8 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # **Trained metrics** learn to predict such judgements: BLEURT {cite:p}`sellam2020` from translation and reference, COMET
 # {cite:p}`rei2020` from the source as well, both through a large pretrained network. They agree with people better than
 # BLEU does {cite:p}`freitag2022`, and have blind spots of their own: COMET, for one, hardly minds a wrong number or
-# name {cite:p}`amrhein2022`. Newer ones, such as xCOMET {cite:p}`guerreiro2024` and MetricX {cite:p}`juraska2024`, also learn
-# from MQM, and xCOMET marks the errors that it finds. Large language models are asked for points as well {cite:p}`kocmi2023`. No such network
+# name {cite:p}`amrhein2022`. One of the first COMETs learned from MQM, and so do newer ones,
+# such as xCOMET {cite:p}`guerreiro2024`, which marks the errors that it finds, and MetricX {cite:p}`juraska2024`. Large language models are asked for points as well {cite:p}`kocmi2023`. No such network
 # runs in this book, and in its toy grammar a sentence is right or wrong.
 #
 # What this chapter says about sentences and seeds holds for them, too: draw sentences in pairs, train several
