@@ -282,9 +282,9 @@ def test_moodles_group_before_a_name_is_no_other_name(tmp_path):
     assert "not by its name" in found(people, "Group A-Cy_11_assignsubmission_file/n.ipynb")
 
 
-def test_beside_a_platforms_folder_may_lie_its_archive_a_roster_and_reports(tmp_path):
+def test_beside_a_platforms_folder_may_lie_a_roster_and_reports(tmp_path):
     names = [f"Course/{who}_7_assignsubmission_file/a.ipynb" for who in ("Al", "Bo")]
-    names += ["Course.zip", "roster.csv", "report/run.json"]
+    names += ["roster.csv", "report/run.json"]
     (tmp_path / "1" / "in" / "new").mkdir(parents=True)
     assert {h.called for h in labelled(tmp_path / "1", *names).values()} == {("Al",), ("Bo",)}
     names = ["export/submission_1/a.ipynb", "export/submission_metadata.yml"]

@@ -144,8 +144,27 @@ def test_an_archive_of_the_class_stays_nobodys_when_a_folder_is_renamed(tmp_path
 
 def test_an_archive_beside_several_exports_is_nobodys(tmp_path, handed):
     names = (f"A1/Al_1_{MOODLE}/a.ipynb", f"A2/Bo_7_{MOODLE}/a.ipynb")
-    assert handed(*names, "A1.zip", "A2.zip", "roster.csv", "notes.pdf").keys() == {*names}
-    assert "cy.zip" in handed("cy.zip")  # late, by mail
+    handed(*names, "roster.csv", "notes.pdf")
+    for part, who in (("A1", f"Al_1_{MOODLE}"), ("A2", f"Bo_7_{MOODLE}")):
+        with zipfile.ZipFile(tmp_path / f"{part}.zip", "w") as archive:
+            archive.write(tmp_path / part / who / "a.ipynb", f"{who}/a.ipynb")
+    assert handed().keys() == {*names}
+    with zipfile.ZipFile(tmp_path / "A2.zip", "a") as archive:
+        archive.writestr(f"Cy_9_{MOODLE}/a.ipynb", "[]")  # late, and not unpacked
+    assert handed("cy.zip").keys() == {*names, "A2.zip", "cy.zip"}  # late, by mail
+
+
+def test_what_was_handed_out_or_another_has_makes_no_students_archive_one_of_the_class(
+    tmp_path, handed
+):
+    handed("maps.npz", "attention.py", "al.ipynb")
+    (tmp_path / "al.ipynb").write_text("[]")
+    with zipfile.ZipFile(tmp_path / "bo.zip", "w") as archive:
+        archive.writestr("mine.ipynb", "{ }")
+        for beside in ("maps.npz", "attention.py"):
+            archive.write(tmp_path / beside, beside)
+    pack(tmp_path / "cy.zip", tmp_path / "al.ipynb")
+    assert handed().keys() == {"attention.py", "al.ipynb", "bo.zip", "cy.zip"}
 
 
 # --- groups

@@ -7,6 +7,7 @@ is an exercise's, or was put around everybody's by a platform or by whoever unpa
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -172,8 +173,6 @@ def _walk(place: Path, is_known: Callable[[Handed], bool]) -> Iterator[tuple[Pat
                 parts = one.relative_to(place).parts
                 if not any(map(_is_clutter, parts)) and (one.is_symlink() or not one.is_dir()):
                     yield place, one
-        elif around and path.name.removesuffix(".zip") in {p.name for p in around}:
-            continue  # the archive that was unpacked there
         elif path.name not in METADATA and (not around or _ends_as_notebook(path.name)):
             yield place, path
 
@@ -297,7 +296,8 @@ def may_hold_answers(path: Path) -> bool:
 def _is_unpacked(path: Path, place: Path) -> bool:
     """Tell whether all that is in an archive lies beside it, too: then it holds nothing more.
 
-    Of an archive beside the folders of students half will do: some may have been renamed since.
+    Of an archive beside the folders of students the notebooks count, wherever they lie now: some
+    may have been renamed since. One alone may be what a student packed and another has as well.
     """
     if path.suffix.lower() != ".zip" or path.is_symlink() or not path.is_file():
         return False
@@ -306,12 +306,24 @@ def _is_unpacked(path: Path, place: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [e for e in archive.infolist() if not e.is_dir()]
-        there, own = ([_is_at(p, e) for e in entries] for p in (path.parent, path.with_suffix("")))
-        enough = len(entries) / (2 if path.parent == place else 1)
-        return bool(entries) and (sum(there) >= enough or all(own))
+        places = (path.parent, path.with_suffix(""))
+        there, own = (all(_is_at(p, e) for e in entries) for p in places)
+        if own or path.parent != place:
+            return bool(entries) and (own or there)
+        work = [e for e in entries if _ends_as_notebook(e.filename)]
+        work = [e for e in work if not any(map(_is_clutter, Path(e.filename).parts))]
+        packed = Counter((e.file_size, e.CRC) for e in work)
+        return len(work) > 1 and packed <= _contents(place, {e.file_size for e in work})
     # Damaged bytes come out of zipfile as a dozen kinds of errors.
     except Exception:
         return False
+
+
+def _contents(place: Path, sizes: set[int]) -> Counter[tuple[int, int]]:
+    """Count what stands in the files of some sizes below a folder, as archives note it."""
+    files = [p for p in place.rglob("*") if p.is_file() and not p.is_symlink()]
+    sized = [(p.stat().st_size, p) for p in files]
+    return Counter((n, zlib.crc32(p.read_bytes())) for n, p in sized if n in sizes)
 
 
 def _is_at(place: Path, entry: zipfile.ZipInfo) -> bool:
