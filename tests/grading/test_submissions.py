@@ -152,6 +152,8 @@ def test_an_archive_beside_several_exports_is_nobodys(tmp_path, handed):
     with zipfile.ZipFile(tmp_path / "A2.zip", "a") as archive:
         archive.writestr(f"Cy_9_{MOODLE}/a.ipynb", "[]")  # late, and not unpacked
     assert handed("cy.zip").keys() == {*names, "A2.zip", "cy.zip"}  # late, by mail
+    (tmp_path / "di.txt").write_text('{"cells": []}')  # so a browser saved it
+    assert "di.txt" in handed()
 
 
 def test_what_was_handed_out_or_another_has_makes_no_students_archive_one_of_the_class(

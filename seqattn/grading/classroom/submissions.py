@@ -173,7 +173,7 @@ def _walk(place: Path, is_known: Callable[[Handed], bool]) -> Iterator[tuple[Pat
                 parts = one.relative_to(place).parts
                 if not any(map(_is_clutter, parts)) and (one.is_symlink() or not one.is_dir()):
                     yield place, one
-        elif path.name not in METADATA and (not around or _ends_as_notebook(path.name)):
+        elif path.name not in METADATA and (not around or may_hold_answers(path)):
             yield place, path
 
 
