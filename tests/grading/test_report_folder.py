@@ -143,6 +143,20 @@ def test_what_nobody_has_any_more_is_removed_and_nothing_else(week, tmp_path):
     assert not (out / "gradescope" / "bo-03_additive").exists()
 
 
+def test_what_an_earlier_release_listed_by_name_is_removed_too(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    run = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps({**run, "written": [*run["written"]]}))
+    (out / "feedback" / "bo-02_softmax.html").write_text("mine")
+    later = (out / "run.json").stat().st_mtime + 1
+    os.utime(out / "feedback" / "bo-02_softmax.html", (later, later))
+    (one / "bo" / "0.ipynb").unlink()
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    found = {name for name in files_in(out) if "bo" in name}
+    assert found == {"feedback/bo-02_softmax.html"}
+
+
 @pytest.mark.parametrize(
     "name",
     ["../precious.json", "students/../../precious.json", "/etc/passwd", "overrides.csv", "run.json",
