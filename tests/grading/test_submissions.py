@@ -69,8 +69,16 @@ def test_where_names_of_the_roster_stand_there_is_the_class(names, handed):
     assert {*found.values()} - {"typo"} in ({"Al", "Bo"}, {"Al", "Bo", "Cy", "Di"})
 
 
-def test_notebooks_with_numbers_for_names_are_not_of_those_with_these_ids(handed):
-    found = handed("al/1.ipynb", "bo/1.ipynb", people=[("1", "Cy"), ("2", "Di")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("al/1.ipynb", "bo/1.ipynb"),
+        ("al/1.ipynb", "al/2.ipynb", "bo/1.ipynb", "bo/2.ipynb"),
+        ("al/01/a.ipynb", "al/2/a.ipynb", "bo/01/a.ipynb", "bo/2/a.ipynb"),
+    ],
+)
+def test_notebooks_with_numbers_for_names_are_not_of_those_with_these_ids(names, handed):
+    found = handed(*names, people=[("1", "Cy"), ("2", "Di"), ("01", "Ed")])
     assert {*found.values()} == {"al", "bo"}
 
 

@@ -205,7 +205,8 @@ def _is_around(place: Path, is_known: Callable[[Handed], bool], alone: bool) -> 
     if is_known(*_handed(place, place.name, place.name)):
         return False
     named = [one for p in inside for one in _handed(p, p.name, p.name) if is_known(one)]
-    # One may be what a student calls a notebook: an id may be "1".
+    # An id may be "1", and so may be what a student calls a notebook; one may be a friend's name.
+    named = [one for one in named if not re.fullmatch(r"\d{1,2}", one.called[0])]
     if len({one.called for one in named}) > 1:
         return True
     folders = [p for p in inside if _is_folder(p)]
