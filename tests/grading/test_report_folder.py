@@ -326,6 +326,18 @@ def test_each_notebook_that_cannot_be_read_has_its_row(week, tmp_path):
     assert found == [(f"al/{n}.ipynb", "unreadable", "unreadable: not JSON") for n in (0, 1)]
 
 
+def test_a_repository_with_more_before_the_name_than_another_is_not_the_same_students(
+    week, tmp_path
+):
+    names = {"w3-al": "02_softmax 2", "w3-jo-al": "02_softmax 0", "w4-al": "03_additive 1"}
+    one, out = week("one", **names), tmp_path / "out"
+    (tmp_path / "r.csv").write_text("identifier,github_username\n1,al\n2,\n")
+    seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv")
+    found = [(r["student"], r["file"]) for r in rows(out / "grades.csv")]
+    files = [("1", "w3-al/0.ipynb"), ("1", "w4-al/0.ipynb"), ("2", ""), ("", "w3-jo-al/0.ipynb")]
+    assert found == files
+
+
 def test_nobody_is_absent_whose_file_it_may_be(week, tmp_path):
     names = {"Jo Smith_7_assignsubmission_file": "02_softmax 2", "Bo": "02_softmax 1"}
     one, out = week("one", **names), tmp_path / "out"
