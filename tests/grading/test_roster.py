@@ -348,6 +348,12 @@ def test_the_roster_of_github_classroom_names_its_repositories(tmp_path):
     assert "may be any of 100, 103: rename the folder" in found(several, "w-hw-ada-l/a.ipynb")
 
 
+def test_a_worksheet_of_moodle_stays_one_with_names_on_github(tmp_path):
+    sheet = "Identifier,Full name,Email address,github_username\nParticipant 11,Ada,a@u,ada-l\n"
+    [ada] = roster(tmp_path, sheet)
+    assert (ada.id, ada.participant, ada.github) == ("a@u", "11", "ada-l")
+
+
 def test_a_repository_may_lie_in_the_folder_of_its_assignment(tmp_path):
     people = roster(tmp_path, GITHUB)
     for name in ("w3-ada-l", "w3-bob7"):

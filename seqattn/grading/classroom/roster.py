@@ -121,7 +121,8 @@ def read_roster(path: Path) -> list[Person]:
     id_, name, email = column(ID), column(NAME), column(EMAIL)
     parts = [c for c in (column(FIRST), column(LAST)) if c]
     identifier, modified, github = column(IDENTIFIER), column(MODIFIED), column(GITHUB)
-    if github and identifier:
+    # To a worksheet of Moodle somebody may have added names on GitHub.
+    if github and identifier and not column((*MODIFIED, "full name")):
         id_, identifier = id_ or identifier, None
     if not (id_ or email or name or parts or identifier):
         have = ", ".join(rows.columns) or "none"
