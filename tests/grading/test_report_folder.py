@@ -991,6 +991,9 @@ def test_the_roster_of_another_class_is_refused(week, tmp_path):
         assert f"{out} holds reports on 2 students, of whom 0 are on {theirs}" in done.stderr
         assert f"graded with --roster {ours}" in done.stderr
     assert files_in(out) == before
+    ours.write_text("id,name\n01,al\n02,bo\n")
+    done = seqattn("grade-class", one, "-o", out, "--roster", ours)
+    assert f"{ours}; that had other people or ids then (1, 2): put them back, or" in done.stderr
     # Half of them are still there.
     assert seqattn("grade-class", one, "-o", out, "--roster", later).returncode == 0
 

@@ -225,9 +225,13 @@ def must_be_of_class(out: Path, reported: set[str], roster: set[str], named: str
     """
     was, still = held_run(out).get("roster"), len(reported & roster)
     if was and 2 * still < len(reported):
+        then = f"it was graded with --roster {was}: name theirs"
+        if was == named:
+            ids = ", ".join(sorted(reported - roster)[:3])
+            then = f"that had other people or ids then ({ids}): put them back"
         raise ValueError(
-            f"{out} holds reports on {len(reported)} students, of whom {still} are on {named}; it "
-            f"was graded with --roster {was}: name theirs, or another folder with -o"
+            f"{out} holds reports on {len(reported)} students, of whom {still} are on {named}; "
+            f"{then}, or name another folder with -o"
         )
 
 
