@@ -99,6 +99,17 @@ def test_a_students_folder_stays_one(names, whose, handed):
     assert {*handed(*names).values()} == whose
 
 
+def test_a_folder_with_a_dot_in_its_name_is_known_by_all_of_it(tmp_path, handed):
+    people = [("1", "Al", "al@u.org"), ("2", "J. R. Bo", "bo@u.org")]
+    own = handed("al@u.org/one/a.ipynb", "al@u.org/two/b.ipynb", people=people)
+    assert {*own.values()} == {"al@u.org"}
+    (tmp_path / "al@u.org").rename(tmp_path / "A")
+    (tmp_path / "A" / "one").rename(tmp_path / "A" / "al@u.org")
+    (tmp_path / "A" / "two").rename(tmp_path / "A" / "J. R. Bo")
+    both = handed("B/al@u.org/c.ipynb", "B/bo@u.org/c.ipynb", people=people)
+    assert {*both.values()} == {"al@u.org", "J. R. Bo", "bo@u.org"}
+
+
 def test_who_is_on_the_roster_has_a_folder_and_not_those_named_in_it(handed):
     people = [("1", "Al"), ("2", "Bo")]
     assert {*handed("Al/Bo/a.ipynb", "Al/Al/a.ipynb", people=people).values()} == {"Al"}

@@ -83,7 +83,7 @@ class Handed:
         """What would be whose it is if its folder were nobody's; None where it lies in none."""
         parts = Path(self.label).parts
         rest = parts[parts.index(self.whose) + 1 :]
-        return _handed(Path(rest[0]), "/".join(rest), rest[0])[0] if rest else None
+        return _handed(Path(*rest), "/".join(rest), rest[0])[0] if rest else None
 
     @property
     def participant(self) -> str:
@@ -149,7 +149,7 @@ def _handed(
 def _stem(top: str, path: Path) -> str:
     """Take the endings from the name of a file; a zip, or what nbconvert left, has two."""
     bare = top
-    if top == path.name:
+    if top == path.name and not path.is_dir():  # a folder's name may be an address
         while ending := next((e for e in ENDINGS if bare.lower().endswith(e)), ""):
             bare = bare[: -len(ending)]
         bare = bare if bare != top else Path(top).stem
