@@ -186,6 +186,10 @@ def test_what_was_handed_out_or_another_has_makes_no_students_archive_one_of_the
             archive.write(tmp_path / beside, beside)
     pack(tmp_path / "cy.zip", tmp_path / "al.ipynb")
     assert handed().keys() == {"attention.py", "al.ipynb", "bo.zip", "cy.zip"}
+    handed("stubs/1.ipynb", "stubs/2.ipynb")
+    for owner in ("di", "ed_7_8_mine"):
+        pack(tmp_path / f"{owner}.zip", *(tmp_path / "stubs" / f"{n}.ipynb" for n in (1, 2)))
+    assert {"di.zip", "ed_7_8_mine.zip"} <= handed(people=[("1", "Di")]).keys()
 
 
 # --- groups

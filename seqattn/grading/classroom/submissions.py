@@ -124,7 +124,7 @@ def collect(
     handed = []
     for place, listed in of.items():
         groups = _gradescope_groups(place)
-        listed = [path for path in listed if not _is_unpacked(path, place)]
+        listed = [p for p in listed if not _is_unpacked(p, place, _is_ones(p, is_known))]
         usual = [path for path in listed if may_hold_answers(path)]
         for path in listed:
             if path in usual or not _has_company(path, usual, place):
@@ -294,7 +294,12 @@ def may_hold_answers(path: Path) -> bool:
     return start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and b'"cell' in start
 
 
-def _is_unpacked(path: Path, place: Path) -> bool:
+def _is_ones(path: Path, is_known: Callable[[Handed], bool]) -> bool:
+    """Tell by its name that a file beside folders of students is one student's."""
+    return _owner(path.name) is not None or is_known(*_handed(path, path.name, path.name))
+
+
+def _is_unpacked(path: Path, place: Path, of_one: bool) -> bool:
     """Tell whether all that is in an archive lies beside it, too: then it holds nothing more.
 
     Of an archive beside the folders of students the notebooks count, wherever they lie now: some
@@ -309,7 +314,8 @@ def _is_unpacked(path: Path, place: Path) -> bool:
             entries = [e for e in archive.infolist() if not e.is_dir()]
         places = (path.parent, path.with_suffix(""))
         there, own = (all(_is_at(p, e) for e in entries) for p in places)
-        if own or path.parent != place:
+        if own or of_one or path.parent != place:
+            there = there and path.parent != place
             return bool(entries) and (own or there)
         work = [e for e in entries if _ends_as_notebook(e.filename)]
         work = [e for e in work if not any(map(_is_clutter, Path(e.filename).parts))]
