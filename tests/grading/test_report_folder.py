@@ -143,6 +143,20 @@ def test_what_nobody_has_any_more_is_removed_and_nothing_else(week, tmp_path):
     assert not (out / "gradescope" / "bo-03_additive").exists()
 
 
+def test_what_an_earlier_release_listed_by_name_is_removed_too(week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    run = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps({**run, "written": [*run["written"]]}))
+    (out / "feedback" / "bo-02_softmax.html").write_text("mine")
+    later = (out / "run.json").stat().st_mtime + 1
+    os.utime(out / "feedback" / "bo-02_softmax.html", (later, later))
+    (one / "bo" / "0.ipynb").unlink()
+    assert seqattn("grade-class", one, "-o", out).returncode == 0
+    found = {name for name in files_in(out) if "bo" in name}
+    assert found == {"feedback/bo-02_softmax.html"}
+
+
 @pytest.mark.parametrize(
     "name",
     ["../precious.json", "students/../../precious.json", "/etc/passwd", "overrides.csv", "run.json",
@@ -310,6 +324,18 @@ def test_each_notebook_that_cannot_be_read_has_its_row(week, tmp_path):
     seqattn("grade-class", week("one", al="{;{"), "-o", tmp_path / "out")
     found = [(r["file"], r["status"], r["notes"]) for r in rows(tmp_path / "out" / "grades.csv")]
     assert found == [(f"al/{n}.ipynb", "unreadable", "unreadable: not JSON") for n in (0, 1)]
+
+
+def test_a_repository_with_more_before_the_name_than_another_is_not_the_same_students(
+    week, tmp_path
+):
+    names = {"w3-al": "02_softmax 2", "w3-jo-al": "02_softmax 0", "w4-al": "03_additive 1"}
+    one, out = week("one", **names), tmp_path / "out"
+    (tmp_path / "r.csv").write_text("identifier,github_username\n1,al\n2,\n")
+    seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv")
+    found = [(r["student"], r["file"]) for r in rows(out / "grades.csv")]
+    files = [("1", "w3-al/0.ipynb"), ("1", "w4-al/0.ipynb"), ("2", ""), ("", "w3-jo-al/0.ipynb")]
+    assert found == files
 
 
 def test_nobody_is_absent_whose_file_it_may_be(week, tmp_path):
@@ -965,6 +991,9 @@ def test_the_roster_of_another_class_is_refused(week, tmp_path):
         assert f"{out} holds reports on 2 students, of whom 0 are on {theirs}" in done.stderr
         assert f"graded with --roster {ours}" in done.stderr
     assert files_in(out) == before
+    ours.write_text("id,name\n01,al\n02,bo\n")
+    done = seqattn("grade-class", one, "-o", out, "--roster", ours)
+    assert f"{ours}; that had other people or ids then (1, 2): put them back, or" in done.stderr
     # Half of them are still there.
     assert seqattn("grade-class", one, "-o", out, "--roster", later).returncode == 0
 

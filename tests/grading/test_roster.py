@@ -282,9 +282,9 @@ def test_moodles_group_before_a_name_is_no_other_name(tmp_path):
     assert "not by its name" in found(people, "Group A-Cy_11_assignsubmission_file/n.ipynb")
 
 
-def test_beside_a_platforms_folder_may_lie_its_archive_a_roster_and_reports(tmp_path):
+def test_beside_a_platforms_folder_may_lie_a_roster_and_reports(tmp_path):
     names = [f"Course/{who}_7_assignsubmission_file/a.ipynb" for who in ("Al", "Bo")]
-    names += ["Course.zip", "roster.csv", "report/run.json"]
+    names += ["roster.csv", "report/run.json"]
     (tmp_path / "1" / "in" / "new").mkdir(parents=True)
     assert {h.called for h in labelled(tmp_path / "1", *names).values()} == {("Al",), ("Bo",)}
     names = ["export/submission_1/a.ipynb", "export/submission_metadata.yml"]
@@ -346,6 +346,12 @@ def test_the_roster_of_github_classroom_names_its_repositories(tmp_path):
     # Nobody knows where the assignment's name ends and the student's begins.
     several = [*people, Person("103", "Cy", github="hw-ada-l")]
     assert "may be any of 100, 103: rename the folder" in found(several, "w-hw-ada-l/a.ipynb")
+
+
+def test_a_worksheet_of_moodle_stays_one_with_names_on_github(tmp_path):
+    sheet = "Identifier,Full name,Email address,github_username\nParticipant 11,Ada,a@u,ada-l\n"
+    [ada] = roster(tmp_path, sheet)
+    assert (ada.id, ada.participant, ada.github) == ("a@u", "11", "ada-l")
 
 
 def test_a_repository_may_lie_in_the_folder_of_its_assignment(tmp_path):

@@ -69,8 +69,16 @@ def test_where_names_of_the_roster_stand_there_is_the_class(names, handed):
     assert {*found.values()} - {"typo"} in ({"Al", "Bo"}, {"Al", "Bo", "Cy", "Di"})
 
 
-def test_notebooks_with_numbers_for_names_are_not_of_those_with_these_ids(handed):
-    found = handed("al/1.ipynb", "bo/1.ipynb", people=[("1", "Cy"), ("2", "Di")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("al/1.ipynb", "bo/1.ipynb"),
+        ("al/1.ipynb", "al/2.ipynb", "bo/1.ipynb", "bo/2.ipynb"),
+        ("al/01/a.ipynb", "al/2/a.ipynb", "bo/01/a.ipynb", "bo/2/a.ipynb"),
+    ],
+)
+def test_notebooks_with_numbers_for_names_are_not_of_those_with_these_ids(names, handed):
+    found = handed(*names, people=[("1", "Cy"), ("2", "Di"), ("01", "Ed")])
     assert {*found.values()} == {"al", "bo"}
 
 
@@ -89,6 +97,17 @@ def test_notebooks_with_numbers_for_names_are_not_of_those_with_these_ids(handed
 )  # fmt: skip
 def test_a_students_folder_stays_one(names, whose, handed):
     assert {*handed(*names).values()} == whose
+
+
+def test_a_folder_with_a_dot_in_its_name_is_known_by_all_of_it(tmp_path, handed):
+    people = [("1", "Al", "al@u.org"), ("2", "J. R. Bo", "bo@u.org")]
+    own = handed("al@u.org/one/a.ipynb", "al@u.org/two/b.ipynb", people=people)
+    assert {*own.values()} == {"al@u.org"}
+    (tmp_path / "al@u.org").rename(tmp_path / "A")
+    (tmp_path / "A" / "one").rename(tmp_path / "A" / "al@u.org")
+    (tmp_path / "A" / "two").rename(tmp_path / "A" / "J. R. Bo")
+    both = handed("B/al@u.org/c.ipynb", "B/bo@u.org/c.ipynb", people=people)
+    assert {*both.values()} == {"al@u.org", "J. R. Bo", "bo@u.org"}
 
 
 def test_who_is_on_the_roster_has_a_folder_and_not_those_named_in_it(handed):
@@ -144,8 +163,33 @@ def test_an_archive_of_the_class_stays_nobodys_when_a_folder_is_renamed(tmp_path
 
 def test_an_archive_beside_several_exports_is_nobodys(tmp_path, handed):
     names = (f"A1/Al_1_{MOODLE}/a.ipynb", f"A2/Bo_7_{MOODLE}/a.ipynb")
-    assert handed(*names, "A1.zip", "A2.zip", "roster.csv", "notes.pdf").keys() == {*names}
-    assert "cy.zip" in handed("cy.zip")  # late, by mail
+    handed(*names, "roster.csv", "notes.pdf")
+    for part, who in (("A1", f"Al_1_{MOODLE}"), ("A2", f"Bo_7_{MOODLE}")):
+        with zipfile.ZipFile(tmp_path / f"{part}.zip", "w") as archive:
+            archive.write(tmp_path / part / who / "a.ipynb", f"{who}/a.ipynb")
+    assert handed().keys() == {*names}
+    with zipfile.ZipFile(tmp_path / "A2.zip", "a") as archive:
+        archive.writestr(f"Cy_9_{MOODLE}/a.ipynb", "[]")  # late, and not unpacked
+    assert handed("cy.zip").keys() == {*names, "A2.zip", "cy.zip"}  # late, by mail
+    (tmp_path / "di.txt").write_text('{"cells": []}')  # so a browser saved it
+    assert "di.txt" in handed()
+
+
+def test_what_was_handed_out_or_another_has_makes_no_students_archive_one_of_the_class(
+    tmp_path, handed
+):
+    handed("maps.npz", "attention.py", "al.ipynb")
+    (tmp_path / "al.ipynb").write_text("[]")
+    with zipfile.ZipFile(tmp_path / "bo.zip", "w") as archive:
+        archive.writestr("mine.ipynb", "{ }")
+        for beside in ("maps.npz", "attention.py"):
+            archive.write(tmp_path / beside, beside)
+    pack(tmp_path / "cy.zip", tmp_path / "al.ipynb")
+    assert handed().keys() == {"attention.py", "al.ipynb", "bo.zip", "cy.zip"}
+    handed("stubs/1.ipynb", "stubs/2.ipynb")
+    for owner in ("di", "ed_7_8_mine"):
+        pack(tmp_path / f"{owner}.zip", *(tmp_path / "stubs" / f"{n}.ipynb" for n in (1, 2)))
+    assert {"di.zip", "ed_7_8_mine.zip"} <= handed(people=[("1", "Di")]).keys()
 
 
 # --- groups

@@ -81,6 +81,8 @@ def load_run(folder: Path) -> dict:
                 raise TypeError
         if not (run["submissions"] and run["seed"]):
             raise ValueError
+        if isinstance(listed := run.get("written"), list):
+            run["written"] = _noted_by_name(path, listed)
     except (OSError, ValueError, TypeError, RecursionError):
         what = "cannot be read" if path.exists() else "is missing"
         raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None
@@ -223,9 +225,13 @@ def must_be_of_class(out: Path, reported: set[str], roster: set[str], named: str
     """
     was, still = held_run(out).get("roster"), len(reported & roster)
     if was and 2 * still < len(reported):
+        then = f"it was graded with --roster {was}: name theirs"
+        if was == named:
+            ids = ", ".join(sorted(reported - roster)[:3])
+            then = f"that had other people or ids then ({ids}): put them back"
         raise ValueError(
-            f"{out} holds reports on {len(reported)} students, of whom {still} are on {named}; it "
-            f"was graded with --roster {was}: name theirs, or another folder with -o"
+            f"{out} holds reports on {len(reported)} students, of whom {still} are on {named}; "
+            f"{then}, or name another folder with -o"
         )
 
 
@@ -291,6 +297,15 @@ def _noted_before(kept: object) -> dict[str, list[str]]:
     """Read what ``run.json`` keeps of files; what makes no sense there is nothing."""
     pairs = kept.items() if isinstance(kept, dict) else ()
     return {name: [*texts] for name, texts in pairs if isinstance(texts, list)}
+
+
+def _noted_by_name(record: Path, listed: list) -> dict[str, list[str]]:
+    """Note files of which an earlier release kept the names; what is newer is somebody's own."""
+    last = record.stat().st_mtime_ns
+    files = {name: record.parent / name for name in listed if isinstance(name, str)}
+    there = {name: path for name, path in files.items() if path.is_file()}
+    there = {name: path for name, path in there.items() if path.stat().st_mtime_ns <= last}
+    return {name: [_digest(path.read_bytes())] for name, path in there.items()}
 
 
 def _digest(content: bytes) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "Person",
     "alike",
     "begins_with_id",
+    "beyond_repositories",
     "candidates",
     "closeness",
     "find_person",
@@ -120,7 +121,8 @@ def read_roster(path: Path) -> list[Person]:
     id_, name, email = column(ID), column(NAME), column(EMAIL)
     parts = [c for c in (column(FIRST), column(LAST)) if c]
     identifier, modified, github = column(IDENTIFIER), column(MODIFIED), column(GITHUB)
-    if github and identifier:
+    # To a worksheet of Moodle somebody may have added names on GitHub.
+    if github and identifier and not column((*MODIFIED, "full name")):
         id_, identifier = id_ or identifier, None
     if not (id_ or email or name or parts or identifier):
         have = ", ".join(rows.columns) or "none"
@@ -273,6 +275,18 @@ def _called_so(called: Iterable[str], roster: list[Person]) -> list[Person]:
 def _is_repository(person: Person, called: Iterable[str]) -> bool:
     """Tell whether a name on GitHub stands behind that of an assignment."""
     return any(_exact(text).endswith(f"-{_exact(person.github)}") for text in called)
+
+
+def beyond_repositories(files: Collection[Handed], person: Person) -> set[str]:
+    """Find repositories that may be of another's: "w3-jo-al" beside "w3-al" may be of jo-al."""
+    name = _exact(person.github)
+    named = [h for h in files if name and _is_repository(person, h.called)]
+    heads = {h.owner: _exact(h.called[0]).removesuffix(name) for h in named}
+    return {
+        owner
+        for owner, head in heads.items()
+        if any(head != other and head.startswith(other) for other in heads.values())
+    }
 
 
 def _marked_with_id(called: Iterable[str], roster: list[Person]) -> list[Person]:

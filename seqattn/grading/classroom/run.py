@@ -17,6 +17,7 @@ from seqattn.grading.classroom.roster import (
     Person,
     alike,
     begins_with_id,
+    beyond_repositories,
     candidates,
     closeness,
     find_person,
@@ -257,7 +258,7 @@ def _without_others(
             # What cannot be read may be of any exercise.
             if grades[handed.label].exercise == exercise or handed in unread:
                 owners.setdefault(exercise, {}).setdefault(handed.owner, handed)
-    doubtful: set[str] = set()
+    doubtful = beyond_repositories(files, person)
     for several in owners.values():
         numbers = {handed.number for handed in several.values()} - {""}
         # Among names without numbers, an id is no closer than the name as it stands.

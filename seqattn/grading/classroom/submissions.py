@@ -7,6 +7,7 @@ is an exercise's, or was put around everybody's by a platform or by whoever unpa
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,7 +83,7 @@ class Handed:
         """What would be whose it is if its folder were nobody's; None where it lies in none."""
         parts = Path(self.label).parts
         rest = parts[parts.index(self.whose) + 1 :]
-        return _handed(Path(rest[0]), "/".join(rest), rest[0])[0] if rest else None
+        return _handed(Path(*rest), "/".join(rest), rest[0])[0] if rest else None
 
     @property
     def participant(self) -> str:
@@ -123,7 +124,7 @@ def collect(
     handed = []
     for place, listed in of.items():
         groups = _gradescope_groups(place)
-        listed = [path for path in listed if not _is_unpacked(path, place)]
+        listed = [p for p in listed if not _is_unpacked(p, place, _is_ones(p, is_known))]
         usual = [path for path in listed if may_hold_answers(path)]
         for path in listed:
             if path in usual or not _has_company(path, usual, place):
@@ -148,7 +149,7 @@ def _handed(
 def _stem(top: str, path: Path) -> str:
     """Take the endings from the name of a file; a zip, or what nbconvert left, has two."""
     bare = top
-    if top == path.name:
+    if top == path.name and not path.is_dir():  # a folder's name may be an address
         while ending := next((e for e in ENDINGS if bare.lower().endswith(e)), ""):
             bare = bare[: -len(ending)]
         bare = bare if bare != top else Path(top).stem
@@ -172,9 +173,7 @@ def _walk(place: Path, is_known: Callable[[Handed], bool]) -> Iterator[tuple[Pat
                 parts = one.relative_to(place).parts
                 if not any(map(_is_clutter, parts)) and (one.is_symlink() or not one.is_dir()):
                     yield place, one
-        elif around and path.name.removesuffix(".zip") in {p.name for p in around}:
-            continue  # the archive that was unpacked there
-        elif path.name not in METADATA and (not around or _ends_as_notebook(path.name)):
+        elif path.name not in METADATA and (not around or may_hold_answers(path)):
             yield place, path
 
 
@@ -206,7 +205,8 @@ def _is_around(place: Path, is_known: Callable[[Handed], bool], alone: bool) -> 
     if is_known(*_handed(place, place.name, place.name)):
         return False
     named = [one for p in inside for one in _handed(p, p.name, p.name) if is_known(one)]
-    # One may be what a student calls a notebook: an id may be "1".
+    # An id may be "1", and so may be what a student calls a notebook; one may be a friend's name.
+    named = [one for one in named if not re.fullmatch(r"\d{1,2}", one.called[0])]
     if len({one.called for one in named}) > 1:
         return True
     folders = [p for p in inside if _is_folder(p)]
@@ -294,10 +294,16 @@ def may_hold_answers(path: Path) -> bool:
     return start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and b'"cell' in start
 
 
-def _is_unpacked(path: Path, place: Path) -> bool:
+def _is_ones(path: Path, is_known: Callable[[Handed], bool]) -> bool:
+    """Tell by its name that a file beside folders of students is one student's."""
+    return _owner(path.name) is not None or is_known(*_handed(path, path.name, path.name))
+
+
+def _is_unpacked(path: Path, place: Path, of_one: bool) -> bool:
     """Tell whether all that is in an archive lies beside it, too: then it holds nothing more.
 
-    Of an archive beside the folders of students half will do: some may have been renamed since.
+    Of an archive beside the folders of students the notebooks count, wherever they lie now: some
+    may have been renamed since. One alone may be what a student packed and another has as well.
     """
     if path.suffix.lower() != ".zip" or path.is_symlink() or not path.is_file():
         return False
@@ -306,12 +312,25 @@ def _is_unpacked(path: Path, place: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [e for e in archive.infolist() if not e.is_dir()]
-        there, own = ([_is_at(p, e) for e in entries] for p in (path.parent, path.with_suffix("")))
-        enough = len(entries) / (2 if path.parent == place else 1)
-        return bool(entries) and (sum(there) >= enough or all(own))
+        places = (path.parent, path.with_suffix(""))
+        there, own = (all(_is_at(p, e) for e in entries) for p in places)
+        if own or of_one or path.parent != place:
+            there = there and path.parent != place
+            return bool(entries) and (own or there)
+        work = [e for e in entries if _ends_as_notebook(e.filename)]
+        work = [e for e in work if not any(map(_is_clutter, Path(e.filename).parts))]
+        packed = Counter((e.file_size, e.CRC) for e in work)
+        return len(work) > 1 and packed <= _contents(place, {e.file_size for e in work})
     # Damaged bytes come out of zipfile as a dozen kinds of errors.
     except Exception:
         return False
+
+
+def _contents(place: Path, sizes: set[int]) -> Counter[tuple[int, int]]:
+    """Count what stands in the files of some sizes below a folder, as archives note it."""
+    files = [p for p in place.rglob("*") if p.is_file() and not p.is_symlink()]
+    sized = [(p.stat().st_size, p) for p in files]
+    return Counter((n, zlib.crc32(p.read_bytes())) for n, p in sized if n in sizes)
 
 
 def _is_at(place: Path, entry: zipfile.ZipInfo) -> bool:
