@@ -127,9 +127,9 @@ def draw_location(rng, kind):
         query[0] = W[S - 1] * np.ceil(12_000 / (W[S - 1] @ W[S - 1]))
     if kind == "words that score far below 0":
         # Words far below any number that might stand for minus infinity, and so far from each other
-        # that nothing is rounded, by way of a logarithm either.
+        # that nothing is rounded, by way of a logarithm either; pads, which come last, above them.
         query[:], query[:, 0] = 0.0, 1.0
-        W[:, 0] = 64.0 * rng.permutation(L) - 200_000
+        W[:, 0] = 128.0 * np.arange(L) - 200_000
     return query, W, mask
 
 

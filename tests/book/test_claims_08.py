@@ -99,6 +99,7 @@ def test_pieces_by_hand():
     assert torch.stack([rows[:, 0], rows[:, 1:].sum(1)], 1).sum().item() == pytest.approx(2)
 
 
+@pytest.mark.slow  # it draws the whole corpus
 def test_rows_left_in_their_places_fail_the_comparison_with_forced_rows(monkeypatch, unchecked):
     """So some winner of the page's fifty-five sentences did change places in the beam."""
     translator = Translator.load("toy")
