@@ -165,7 +165,8 @@ def _angles(
     length: int, size: int, start: int, base: float, kind: torch.dtype, device: torch.device | None
 ) -> Float[Tensor, "length pairs"]:
     """Give the angle of each pair of features at each position, in radians."""
-    check_whole("length", length, least=0)
+    if not torch.compiler.is_compiling():  # there it is a symbol, which must not become a number
+        check_whole("length", length, least=0)
     if not 1 < base < math.inf:
         raise ValueError(f"base is {base}; expected a number above 1, so that rates differ")
     steps = torch.arange(0, size, 2, device=device, dtype=kind)
