@@ -373,3 +373,16 @@ def test_the_readme_quotes_the_runs_of_the_file():
     [gpu] = measured("gpu")["parts"]["quality"]["rows"]
     assert f"took {gpu['run']['minutes']} minutes" in readme
     assert f"came to {gpu['run']['tests']['beam5']['bleu']:.2f} " in readme
+
+
+def test_the_page_says_what_came_of_the_trial():
+    record = json.loads(quality.RESULT.read_text(encoding="utf-8"))
+    [trial] = record["tried"]
+    usual = [run for run in record["runs"] if quality.kind_of(run) == quality.kind_of(trial)]
+    assert (trial["settings"], len(usual)) == ({"smoothing": 0.2}, 3)
+    assert read_preset(trial["preset"]).training.smoothing == 0.1
+    assert {run["updates"] for run in usual} == {trial["updates"]}
+    own, *theirs = (max(point["bleu"] for point in run["log"]) for run in (trial, *usual))
+    assert 0 < min(theirs) - own < 0.5
+    page = " ".join(quality.PAGE.read_text(encoding="utf-8").split())
+    assert "its best validation is a little below those of all three seeds with 0.1" in page
