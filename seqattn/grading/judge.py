@@ -418,7 +418,7 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
     """Give the verdict on an answer that raises, whatever it is given."""
     verdict = partial(_verdict, q, notes=answer.notes, line=max(0, error["line"] - answer.offset))
     if error["type"] == "NotImplementedError":
-        if "forward" in (missing := waits_for(q.id, error["message"])):
+        if "no method" in (missing := waits_for(q.id, error["message"])):
             return verdict("error", 0, f"The test {missing}.")
         return _verdict(q, "not_attempted", 0, "", notes=answer.notes)
     if error["type"] == "SyntaxError":
