@@ -28,7 +28,8 @@ holds::
               tests    name -> {seeds, bleu: {mean, spread, values}, chrf: ..., signature, beam,
                        sentences}; the seeds are those whose run has that test
     tried     one entry for each trial: as in runs, with its settings and without its tests
-              settings (those that the preset does not have, by name)
+              settings (those that the preset does not have, by name); perhaps averages, as
+              ``benchmarks/trials.py`` describes them
     copyist   card, and rows, one for each direction, case and test set of Multi30k:
               direction, lowercase, split, sentences, bleu, tokenized (BLEU of lower-cased
               tokens), one_word_away (how many sentences are)
@@ -73,11 +74,10 @@ KIND = ("preset", "direction", "lowercase")  # what runs share that differ by th
 Values = dict[str, Any]
 
 
-def read_run(folder: Path) -> Values:
-    """Read a finished run; exit if it is not finished or no run."""
-    missing = [
-        n for n in ("config.json", "metrics.jsonl", "test.json") if not (folder / n).is_file()
-    ]
+def read_run(folder: Path, *, tested: bool = True) -> Values:
+    """Read a finished run, which need not be tested; exit if it is not finished or no run."""
+    wanted = ["config.json", "metrics.jsonl", *["test.json"] * tested]
+    missing = [name for name in wanted if not (folder / name).is_file()]
     if missing:
         raise SystemExit(f"{folder} lacks {', '.join(missing)}: expected a finished run")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -145,15 +145,21 @@ def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Va
 
 
 def read_trial(folder: Path) -> Values:
-    """Read a finished run of another setting than its preset's, without its tests."""
-    run = read_run(folder)
+    """Read a finished run of another setting than its preset's, without its tests.
+
+    What :mod:`benchmarks.trials` trained says itself what was tried.
+    """
+    told = folder / "trial.json"
+    run = read_run(folder, tested=False)
+    del run["tests"]
+    if told.is_file():
+        return {**run, **json.loads(told.read_text(encoding="utf-8"))}
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     preset = name_preset(config)
     settings = {} if preset is None else changes_of(config, read_preset(preset))
     if not settings:
         raise SystemExit(f"{folder} has the settings of a preset, or no preset's model; expected "
                          "another setting than a preset's, to be tried beside it")  # fmt: skip
-    del run["tests"]
     return {**run, "settings": settings}
 
 
@@ -405,22 +411,46 @@ def trial_table(runs: Sequence[Values], trials: Sequence[Values]) -> list[str]:
         return []
     told = {"as the preset": list(runs)}
     for trial in trials:
-        name = ", ".join(f"{name} {value}" for name, value in trial["settings"].items())
-        told.setdefault(name, []).append(trial)
+        told.setdefault(_tried(trial), []).append(trial)
     lines = [
         f"| {name} | {', '.join(str(run['seed']) for run in same)} | "
+        f"{_ends([run['updates'] for run in same])} | {_ends([run['epochs'] for run in same])} | "
         f"{_ends([max(point['bleu'] for point in run['log']) for run in same], 1)} | "
         f"{_ends([run['log'][-1]['perplexity'] for run in same], 2)} |"
         for name, same in told.items()
     ]
-    heads = ["| setting | seeds | best BLEU, greedy | last perplexity |", "|---|---|---:|---:|"]
+    heads = ["| setting | seeds | updates | epochs | best BLEU, greedy | last perplexity |"]
+    heads += ["|---|---|---:|---:|---:|---:|"]
     commands = ["```bash", *(trial["command"] for trial in trials), "```"]
-    return ["Tried beside it, on validation alone, lowest to highest of the seeds:", "", *heads,
-            *lines, "", "Trained by", "", *commands, ""]  # fmt: skip
+    title = "Tried beside it, on validation alone, lowest to highest of the seeds:"
+    found = [title, "", *heads, *lines, "", *average_table(trials)]
+    return [*found, "The trials were trained by", "", *commands, ""]
 
 
-def _ends(values: Sequence[float], digits: int) -> str:
-    low, high = (f"{end(values):.{digits}f}" for end in (min, max))
+def average_table(trials: Sequence[Values]) -> list[str]:
+    """Give the lines of a table in Markdown: whose weights a trial averaged, and what they gave."""
+    lines = [
+        f"| {_tried(trial)} | {trial['seed']} | {one['chosen']} | {one['bleu']:.1f} | "
+        f"{one['perplexity']:.2f} |"
+        for trial in trials
+        for one in trial.get("averages", [])
+    ]
+    if not lines:
+        return []
+    heads = [
+        "| setting | seed | chosen by | BLEU, greedy | perplexity |",
+        "|---|---:|---|---:|---:|",
+    ]
+    title = "The mean of ten validations' weights, chosen in three ways, on validation again:"
+    return [title, "", *heads, *lines, ""]
+
+
+def _tried(trial: Values) -> str:
+    return ", ".join(f"{name} {value}" for name, value in trial["settings"].items())
+
+
+def _ends(values: Sequence[float], digits: int = 0) -> str:
+    low, high = (f"{end(values):,.{digits}f}" for end in (min, max))
     return low if low == high else f"{low} to\u00a0{high}"
 
 

@@ -271,13 +271,28 @@ def test_a_trial_is_shown_by_its_validations_beside_the_presets(tmp_path, monkey
         monkeypatch.setattr("sys.argv", ["quality", *call, "--book"])
         quality.main()
     text = page.read_text(encoding="utf-8")
-    assert "| as the preset | 1, 2 | 31.0 to\u00a032.0 | 3.23 to\u00a03.33 |" in text
-    assert text.count("| smoothing 0.2 | 1 | 34.0 | 3.03 |") == 1
+    assert "| as the preset | 1, 2 | 450 | 1 | 31.0 to\u00a032.0 | 3.23 to\u00a03.33 |" in text
+    assert text.count("| smoothing 0.2 | 1 | 450 | 1 | 34.0 | 3.03 |") == 1
     assert "--seed 1 --precision bf16 --set smoothing=0.2" in text
     assert "| luong | de-en | 2 | greedy |" in text
     [stored] = json.loads(result.read_text(encoding="utf-8"))["tried"]
     assert stored["settings"] == {"smoothing": 0.2}
     assert "tests" not in stored
+
+
+def test_a_trial_that_says_what_it_tried_is_shown_with_its_averages(tmp_path):
+    folder = write(tmp_path / "a", seed=2, bleu=31.0)
+    (folder / "test.json").unlink()  # a trial is not tested
+    averages = [{"chosen": "last", "updates": [300, 450], "bleu": 33.04, "perplexity": 3.015}]
+    told = {"settings": {"dropout of pieces": 0.1}, "command": "python -m benchmarks.trials"}
+    (folder / "trial.json").write_text(json.dumps({**told, "averages": averages}))
+    trial = quality.read_trial(folder)
+    assert (trial["settings"], trial["command"]) == tuple(told.values())
+    usual = quality.read_run(write(tmp_path / "usual", seed=2))
+    lines = quality.trial_table([usual], [trial])
+    assert "| dropout of pieces 0.1 | 2 | 450 | 1 | 32.0 | 3.23 |" in lines
+    assert "| dropout of pieces 0.1 | 2 | last | 33.0 | 3.02 |" in lines
+    assert told["command"] in lines
 
 
 def test_a_trial_of_nothing_new_is_refused(tmp_path):
