@@ -17,6 +17,7 @@ from seqattn.grading.bank import Wrong, load
 from seqattn.grading.classroom import run
 from seqattn.grading.judge import Judge
 from seqattn.grading.sandbox.host import Limits, Sandbox
+from tests.grading.week import grade_of
 from tools import hand_in
 from tools.hand_in import question_of
 
@@ -140,6 +141,32 @@ def grade(judge, tmp_path):
         return found
 
     return grade
+
+
+@pytest.fixture
+def graded_by_words(monkeypatch):
+    """Have files graded by what stands in them, as "02_softmax 1" for a point of two."""
+
+    def grade_all(files, seed, store, **more):
+        store.mkdir(parents=True, exist_ok=True)
+        return {handed.label: grade_of(handed.path, seed) for handed in files}
+
+    monkeypatch.setattr(run, "grade_all", grade_all)
+
+
+@pytest.fixture
+def week(tmp_path):
+    """Make folders of what was handed in."""
+
+    def week(name, **files):
+        for owner, text in files.items():
+            for number, one in enumerate(text.split(";")):
+                path = tmp_path / name / owner / f"{number}.ipynb"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(one)
+        return tmp_path / name
+
+    return week
 
 
 def verdicts(grade) -> dict[str, str]:
