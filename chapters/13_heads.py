@@ -135,7 +135,7 @@ other_side = [run["exchanged"][side] for run, side in zip(task["1"], louder)]
 # only the louder letter. It cannot tell which letter came from which side: exchange the two weights after training, and the
 # output for the well-named side names the letter of the *other* side, in {{ low_high(other_side) }} of all places.
 #
-# The sum holds the other letter, too. Give the same single head a readout with one hidden layer, and in
+# The sum can hold the other letter, too. Train a single head together with a readout that has one hidden layer, and in
 # three seeds it names the left neighbour in {{ low_high([run["left"] for run in deep]) }} and the right one in
 # {{ low_high([run["right"] for run in deep]) }} of all places. With two heads each takes a side, and in three
 # seeds a linear readout makes hardly a mistake.
@@ -522,10 +522,10 @@ plt.show()
 # <details><summary>What the output shows</summary>
 #
 # Up to half of the heads, the chosen order loses less than each of three random orders of the same seed.
-# With 16 gone this no longer holds in one of the three models, where two random orders lose less. Perhaps that is because an
+# With 16 gone this no longer holds in one of the three models, where two random orders lose less, one of them hardly. With 20 gone it holds again. Perhaps that is because an
 # order made from single heads knows nothing about pairs; three random orders are too few to tell. Michel et al. (2019) took heads away in order of
 # importance from larger models, and lost little at first. Our models were not trained again after a head
-# was gone; Voita et al. (2019) pruned while training, and could take more.
+# was gone; Voita et al. (2019) pruned while training a finished model further, and could take more.
 #
 # </details>
 #

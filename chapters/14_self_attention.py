@@ -480,8 +480,8 @@ HeadsExplorer(
 #
 # </details>
 #
-# **A head that finds the noun does not make a good translator.** After
-# {{ f"{translator['card']['updates']}" }} updates only the first sentence is right. Each noun has its right
+# **A head that finds the noun is not yet a right translation.** After
+# {{ f"{translator['card']['updates']}" }} updates only the first of these five sentences is right. Each noun of the source has its right
 # article, but in sentences 2 to 4 the verb is wrong or missing, and in the last the hero is the one who is
 # missed. Whether the articles need that head, five sentences cannot tell.
 #

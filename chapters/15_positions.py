@@ -411,8 +411,8 @@ ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 # {{ low_high(grid["source alone"]) }}, and waves on both sides to {{ low_high(grid["sinusoidal"]) }}: no
 # difference seen. On the target side alone they bring it to {{ low_high(grid["target alone"]) }}, and without
 # any waves it is {{ low_high(grid["none"]) }}: no difference seen, either. **These models need positions on
-# the source side.** The decoder has other means, its causal mask and the words that it has written. Which of
-# the two it uses, this experiment does not tell.
+# the source side.** The decoder has other means: its causal mask, the words that it has written, and what it
+# reads of a source that has positions. Which of them it uses, this experiment does not tell.
 #
 # After {{ few }} updates, waves on both sides were ahead of waves on the source side alone in all seeds. So
 # the target's positions may save some updates. All this holds for sentences of at most

@@ -128,7 +128,7 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 # $$ x' = \mathrm{norm}\big(x + f(x)\big) $$ (eq-post-norm)
 #
 # Others, such as GPT-2 ({cite:t}`radford2019`, section 2.3), normalise what a sub-layer reads, and
-# normalise once more at the very end, since the states grow as sub-layers add to them. This is **pre norm**:
+# normalise once more at the very end. There the states have grown, as sub-layers add to them. This is **pre norm**:
 #
 # $$
 # \begin{aligned}
@@ -271,8 +271,9 @@ plt.show()
 #
 # **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }}
 # updates say: late. These are new trainings, whose rate falls more slowly. Starting at the same rate, all
-# three seeds leave the rule behind. With the smaller rate of {{ stored["card"]["learning_rates"][1] }}
-# they do better still. So a warm-up is one cure, time another. Whether they reach pre norm was not
+# three seeds leave the rule behind. But one of them is still below what each seed reached *with* a warm-up in a
+# quarter of the updates. With the smaller rate of {{ stored["card"]["learning_rates"][1] }}
+# they do better still, and lie close together. So a warm-up is one cure. Time is another, a less reliable one at the larger rate. Whether they reach pre norm was not
 # measured. {cite:t}`xiong2020` give a reason: at the start, the gradients near the output of a post-norm
 # model are large. This was one small model.
 #
@@ -547,9 +548,9 @@ display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 # %% [markdown]
 # ## Block by block
 #
-# With a cache, a step has few scores. In training all $T^2$ of them are there at once, and on a GPU moving
-# them to and from memory takes longer than computing them ({cite:t}`dao2022`, section 2.1). Can the softmax
-# be computed without ever holding a whole row? Read the keys in blocks. For each query keep the largest
+# With a cache, a step has few scores. In training all $T^2$ of them are there at once, and on a GPU much of
+# the time goes into moving them to and from memory, not into computing them ({cite:t}`dao2022`, section 2.2).
+# Can the softmax be computed without ever holding a whole row? Read the keys in blocks. For each query keep the largest
 # score so far, $m$; the sum of the exponentials, $z$; and the sum of the values, each times its
 # exponential, $a$. Both sums are relative to $m$. A block with scores $e_i$ changes the three to
 #

@@ -501,8 +501,8 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 #
 # **Trained metrics** learn to predict such judgements: BLEURT {cite:p}`sellam2020` from translation and reference, COMET
 # {cite:p}`rei2020` from the source as well, both through a large pretrained network. They agree with people better than
-# BLEU does {cite:p}`freitag2022`, and have blind spots of their own: COMET, for one, hardly minds a wrong number or
-# name {cite:p}`amrhein2022`. One of the first COMETs learned from MQM, and so do newer ones,
+# BLEU does {cite:p}`freitag2022`, and have blind spots of their own: COMET, for one, minds a wrong number or
+# name too little {cite:p}`amrhein2022`. One of the first COMETs learned from MQM, and so do newer ones,
 # such as xCOMET {cite:p}`guerreiro2024`, which marks the errors that it finds, and MetricX {cite:p}`juraska2024`. Large language models are asked for points as well {cite:p}`kocmi2023`. No such network
 # runs in this book, and in its toy grammar a sentence is right or wrong.
 #
