@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # The bottleneck
+# # 1. The bottleneck
 #
 # A small translator that has to press every sentence into one vector of fixed size does well on short sentences
 # and loses its way on long ones. In this chapter you watch that happen, find out why, and see what
@@ -94,7 +94,7 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # takes a small step against its gradient.
 #
 # Two trainings that differ only in their random numbers (the starting weights, the order of batches) end
-# in different networks. The number from which all of these are drawn is called the **seed**. A result
+# in different networks. All of these numbers are generated from one number, the **seed**. A result
 # from one seed may be luck, so this book repeats trainings and shows how far apart the seeds lie.
 
 # %% [markdown]
@@ -102,8 +102,8 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 #
 # Two such networks learned from the same sentence pairs, none longer than twenty words, with the
 # same number of updates. The sentences are artificial: a small *grammar*, a set of rules with about a
-# thousand English words, writes each of them together with its French translation. So there is no end of
-# sentences to learn from, and every mistake can be found. One of the two networks hands its decoder the single vector $c$. The
+# thousand English words, writes each of them together with its French translation. So there are as many sentences to
+# learn from as we like, and every mistake can be found. One of the two networks hands its decoder the single vector $c$. The
 # other lets its decoder look back at every state: it has *attention*. Then both translated new sentences of up to forty
 # words (punctuation marks and *’s* count as words), greedily.
 #
@@ -111,7 +111,7 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # contains, and of its runs of two, three and four words, how many also occur in the reference (each at most as
 # often as it does there)? The four
 # shares are combined into one number. Precision alone would reward saying little, so output that is
-# shorter than the reference is marked down (the *brevity penalty*). A text identical to its reference
+# shorter than the reference is marked down (the *brevity penalty*). A corpus identical to its references
 # scores 100. The formula is {eq}`eq-bleu`, in chapter 19.
 #
 # The bands show one standard deviation over three seeds, and the dotted line marks the longest training
@@ -172,9 +172,8 @@ FixedVersusDynamic(**figure, index=-1)
 #
 # The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and gave
 # $c$ to the decoder once, as its initial state. {cite:t}`cho2014rnn` passed it through one more layer and
-# fed it to every step, as in the figure. {cite:t}`kalchbrenner2013` came first, with a convolutional
-# encoder. In the two with a recurrent encoder $c$ has the
-# same size, whether the sentence has three words or sixty.
+# fed it to every step, as in the figure. {cite:t}`kalchbrenner2013` came first of the three, with a convolutional
+# encoder. In both recurrent models $c$ has the same size for three words as for sixty.
 
 # %% [markdown]
 # ## Ten lines of PyTorch
@@ -485,9 +484,9 @@ for name, start in starts.items():
 #
 # </details>
 #
-# How *unequal* the influences of the words are depends on the start, too: with the gates almost shut to
-# new input (a bias of 8, where a word enters with 0.0003) all thirty are within a tenth of each other. One thing stays true for any start:
-# every target step is given the same vector. (With the starts in the output above, a bidirectional summary favours both ends; the middle is far from
+# The initialisation also decides how *unequal* the influences are: with gates almost shut to new input (a
+# bias of 8, where a word enters with 0.0003) all thirty are within a tenth of each other. One thing stays
+# true for any initialisation: every target step is given the same vector. (With those in the output above, a bidirectional summary favours both ends; the middle is far from
 # either.)
 #
 # {cite:t}`sutskever2014` found a revealing trick: feed the source *backwards*. Then the first source
@@ -709,7 +708,7 @@ for name in ("PyTorch's default", "as in this book"):
 #   vector $c$.
 # - Counting bits does not forbid that: a vector *can* hold sentences of the length at which real systems
 #   fail. A simple code for them degrades smoothly.
-# - How far a gradient reaches back through an untrained GRU depends on how its gates start. If the word that counts most counts 1, the first of thirty counts about a millionth with PyTorch's start, a few hundredths with a bias of 2, and nearly 1
+# - How far a gradient reaches back through an untrained GRU depends on how its gates start. Relative to the word of most influence, the first of thirty has about a millionth with PyTorch's initialisation, a few hundredths with a bias of 2, and nearly 1
 #   with a bias of 8 (but there every word enters with about 0.0003).
 # - Any fixed vector is the same for every target step.
 # - A weighted sum of all states puts every state one step away, at the price of keeping $T_s\,d$

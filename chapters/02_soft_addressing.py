@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Soft addressing
+# # 2. Soft addressing: queries, keys, values
 #
 # A dictionary returns the one value whose key matches exactly, or nothing at all. In this chapter
 # you soften that rule until every query gets an answer, every answer is a mixture, and a network

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Additive attention
+# # 3. Additive attention
 #
 # A decoder state and an encoder state need not have the same size, and their numbers need not mean the
 # same things. In this chapter a small network learns to compare them: the network with which Bahdanau,

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Multiplicative scores
+# # 4. Multiplicative scores
 #
 # A product of two states needs no tanh, and no vector for every pair of query and key. Luong, Pham and
 # Manning (2015) compared several such scores. You take the product apart into direction and length. Then

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Scaled, low-rank, all at once
+# # 5. Scaled dot products, low rank, all at once
 #
 # Divide a product by $\sqrt d$: nearly every Transformer does. You derive for which vectors that is right,
 # and measure some for which it is wrong. Then you split a matrix into two thin ones. On one task, a score

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # The decoder: two orders of one step
+# # 6. The decoder: two orders of one step
 #
 # This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
 # You write a step that can be both Bahdanau's and Luong's. If a decoder asks with its state alone, two probes tell

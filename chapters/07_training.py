@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Training and searching
+# # 7. Training and searching
 #
 # A translator gives each possible next word a probability. Two questions remain. How do you find a good
 # sentence with these probabilities? And how does training make them good? You search a small tree by

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Reading attention maps
+# # 8. Reading attention maps
 #
 # A map is a measurement. It has units, it has an error, and it can be shifted by one. In this chapter you
 # learn to read a map, to turn it into links between words, and to score those links. You test a map before

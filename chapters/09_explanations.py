@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Are weights explanations?
+# # 9. Are weights explanations?
 #
 # "The model wrote *chat* because it looked at *cat*." Is that a fair statement? In 2019 three papers argued
 # about such sentences, and both sides still quote them. In this chapter you run the argument instead of

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Through a window: local attention and sparse patterns
+# # 10. Through a window: local attention and sparse patterns
 #
 # In a sentence of a thousand words nearly all attention weights are nearly zero, yet each of them was
 # computed. In this chapter you look through a window instead. You learn where to put it, what it saves,

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # What the sum forgets: coverage and copying
+# # 11. What the sum forgets: coverage and copying
 #
 # Attention begins each step afresh: it does not know where it has looked before. In this chapter you give
 # it a memory of its looks, and make it pay for looking twice. Then you let it copy a name that no

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Choosing one place: hard attention, penalties, dropout
+# # 12. Choosing one place: hard attention, penalties, dropout
 #
 # Soft attention mixes; a dictionary chooses. In this chapter a network chooses by throwing dice, and learns
 # from the outcome although no gradient passes through the dice. Then you change soft rows on purpose:

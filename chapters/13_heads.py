@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Several heads
+# # 13. Several heads: multi-head attention
 #
 # One row of weights gives one average, and an average does not keep its parts apart. Here you give
 # attention several rows for the same number of parameters and multiplications. You see what one head and a linear readout miss, find out

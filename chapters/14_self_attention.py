@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # A sentence looks at itself
+# # 14. Self-attention: a sentence looks at itself
 #
 # So far a decoder asked and a source answered. Here the words of one sentence ask each other. You get a layer
 # that reads a whole sentence at once. You find out what it knows about word order, and you keep it from

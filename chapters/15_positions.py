@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Positions
+# # 15. Positions: sinusoidal, learned, rotary (RoPE)
 #
 # A recurrent encoder reads one word after another, so its states know the order. A model of attention alone
 # meets all words at once, and somebody has to tell it where each word stands. Here you tell it: with waves,

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # The Transformer, and what runs today
+# # 16. The Transformer, and what runs today
 #
 # You have met attention, masks and positions. Now you add what stands between them and put it all together. You
 # see which arrangement needs care in training, let the finished model write with a cache, and read today's language models as a list of small changes to a machine

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Is it any good? Evaluation
+# # 17. Is it any good? Evaluation
 #
 # A score is a measurement: it has a ruler, a unit and an error. In this chapter you take BLEU apart, see
 # what it cannot see, and find out how large a difference must be before you may claim it.

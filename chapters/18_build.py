@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Build a translator
+# # 18. Capstone: build a translator
 #
 # You build a translator from raw sentence pairs. The package has all the parts, but five of them are the lesson, and those are written out here, a few lines each: a batch, the loss, the training step, greedy search, and a test that
 # tells a sound model from a broken one. The first four are checked against the package's own.

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Judge it
+# # 19. Capstone: judge it
 #
 # A translator writes sentences that look right. Are they? You count BLEU by hand, compare the links of its
 # attention with those of an aligner that contains no neural network, search with a beam, follow the

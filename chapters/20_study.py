@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Study it
+# # 20. Capstone: study it
 #
 # What makes one translator better than another? You compare five kinds of model at one budget, find that
 # the comparison cannot say *why*, and take it apart: score, order and readout, one at a time. Then come the maps of several seeds, a penalty, long sentences, dropped weights, and at last the test pairs.

@@ -29,9 +29,14 @@ WeightedSum(predict=False)
 # chain ends: each link is a state times its weight. These scores were set by hand. In [Additive
 # attention](03_additive.ipynb) you train a model that finds its own, and compare its weights with the
 # true word alignments.
+#
+# The same weighted sum is at work in every layer of a Transformer, and so in the large language models of today:
+# there each word of a text asks the words before it. Attention was found in translation
+# {cite:p}`bahdanau2015`, and there you can check it, since it is known which word translates which. So this
+# book begins with a small translator, and takes attention apart until nothing has to be taken on trust. It ends
+# with the [Transformer](16_transformer.ipynb) and what has changed in it since.
 
 # %% [markdown]
-# This book takes attention in translation apart until nothing has to be taken on trust.
 #
 # ::::{grid} 1 2 2 4
 # :gutter: 3
@@ -46,7 +51,7 @@ WeightedSum(predict=False)
 # :::{grid-item}
 # **Checked by machine**
 #
-# Each formula leads to the function that computes it or to which it applies, the test that checks it and, where there is one, the exercise that asks for it. [The map](map.md) holds all these links; a broken link stops the build.
+# Every formula links to the code that implements it, its test and, where there is one, the exercise on it. [The map](map.md) holds all these links; a broken link stops the build.
 # :::
 #
 # :::{grid-item}
@@ -63,13 +68,13 @@ WeightedSum(predict=False)
 # :::
 # ::::
 #
-# ## Three ways through
+# ## Four ways through
 #
 # ```{paths}
 # ```
 #
-# Minutes are for reading with care. They are counted from words, cells, figures and questions, in the
-# same way for every chapter; for exercises they are the authors' guesses. [How to use this
+# Times are for reading with care. Those of chapters are computed from their length, figures and questions; those of
+# exercises are estimates. [How to use this
 # book](how_to_use.md) explains how to read it, run it and be graded. [Before you start](prerequisites.md)
 # has five questions that show whether you know what you need.
 #

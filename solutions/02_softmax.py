@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: softmax, temperature, masks
+# # Exercise 2: softmax, temperature, masks
 #
 # Write the step that every attention shares: scores become weights. Then use it to pool a sentence,
 # and drop some of it in training. The chapter is

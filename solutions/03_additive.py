@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: additive attention
+# # Exercise 3: additive attention
 #
 # Write additive attention yourself, from the score of one word to a module that learns, with masks
 # that hold. The chapter is [Additive attention](../chapters/03_additive.ipynb).

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: Luong's scores
+# # Exercise 4: Luong's scores
 #
 # Write Luong's three scores, a module around one of them, and the score that never looks at a key.
 # Then find out which words are heard.

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: scaled scores
+# # Exercise 5: scaled scores
 #
 # Write the scaled dot product. Then run two experiments: why are dot products scaled, and why by the
 # square root of $d$? And how many directions of a matrix does a score need?

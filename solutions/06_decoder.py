@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: inside the decoder
+# # Exercise 6: inside the decoder
 #
 # Build what surrounds the attention in a translator: how the encoder hands over, what the decoder
 # reads, when it asks, where the context goes. Then tell from the outside which decoder a program has,

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: training and decoding
+# # Exercise 7: training and decoding
 #
 # Write what it takes to train and use a decoder: the loss, plain and smoothed; one training step; the
 # inputs of scheduled sampling; greedy decoding; and what ranks the hypotheses of a search. Then train

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: reading attention maps
+# # Exercise 8: reading attention maps
 #
 # How spread out is a row of weights? What has been looked at already? Do the weights align words as
 # people do? Write the measures, and then use them: why does a small translator fail on sentences that

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: are weights explanations?
+# # Exercise 9: are weights explanations?
 #
 # Write the interventions and the measures of the debate yourself: deal weights out anew, erase them, say how
 # far two rows are apart and whether two rankings agree, and find out how far *any* weights could move an

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: local attention and patterns
+# # Exercise 10: local attention and patterns
 #
 # Build a window from its parts: which words are in it, where its centre comes from, how much each
 # word weighs, and how to compute the context without touching the rest. Then find out how many

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: coverage and copying
+# # Exercise 11: coverage and copying
 #
 # Write a score that feels where attention has been, and read a sentence with it. Then write what a
 # pointer-generator needs besides a network: ids for words that nobody knows, the mixture of writing

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: choosing one place
+# # Exercise 12: choosing one place
 #
 # Write what a model needs that chooses by throwing dice: the log-probability of its choice, a surrogate
 # whose baseline comes from other draws, the exact noise of an estimate, and straight-through. Then put

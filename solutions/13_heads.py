@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: several heads
+# # Exercise 13: several heads
 #
 # Merge heads, let each of them attend, take their addends apart and draw up the bill. Find out what a head
 # looks at, and whether other heads stand in for it. Then go from one head to several, and say what each of

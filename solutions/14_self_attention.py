@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: a sentence looks at itself
+# # Exercise 14: a sentence looks at itself
 #
 # Let the words of padded sentences ask each other, open and close the right places, catch a program that
 # reads ahead, and average words without their pads. Then classify reviews with your code, and say where

@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: positions
+# # Exercise 15: positions
 #
 # Write waves for any position, find the matrix that shifts them, add positions to a batch that is padded on
 # either side, turn queries and keys, test whether a model sees order at all, and judge a study. The chapter

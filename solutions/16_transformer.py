@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: the Transformer
+# # Exercise 16: the Transformer
 #
 # Normalise, stack sub-layers in both ways, write a word from a cache whose keys and values are shared
 # among heads, merge two halves of a softmax, and draw up the bill of a cache. The chapter is

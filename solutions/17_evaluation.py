@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Exercise: is it any good?
+# # Exercise 17: is it any good?
 #
 # Score translations against several references, put an interval around a difference, ask whether
 # other sentences and other seeds would say the same, and say no more than the numbers allow. The chapter is

@@ -100,8 +100,8 @@ class Contents:
         return {entry.page: entry.whereabouts for entry in entries if entry.whereabouts}
 
     def title(self, page: str) -> str:
-        """Give a page's title, without the word that says that it is an exercise."""
-        title = course_map.page_title(self.root, page).removeprefix("Exercise:").strip()
+        """Give a page's title, number included."""
+        title = course_map.page_title(self.root, page)
         return title.replace("'", "’")  # as Sphinx sets them elsewhere
 
     @cached_property
@@ -117,11 +117,6 @@ class Contents:
             Route(p["name"], p["says"], tuple(self.written if p["pages"] == "all" else p["pages"]))
             for p in self._data["paths"]
         ]
-
-    def name(self, page: str) -> str:
-        """Say what a page is: a chapter's title, or that of an exercise."""
-        exercise = page.startswith("exercises/")
-        return ("Exercise: " if exercise else "") + self.title(page)
 
     def total(self, route: Route) -> int:
         """Give the minutes of a path."""
@@ -199,7 +194,7 @@ class Paths(_Generated):
 
     def _path(self, contents: Contents, route: Route) -> str:
         steps = "".join(
-            f"<li>{self.link(page, contents.name(page))}"
+            f"<li>{self.link(page, contents.title(page))}"
             f" <span>{spell(contents.minutes[page])}</span></li>"
             for page in route.pages
         )

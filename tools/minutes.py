@@ -75,9 +75,9 @@ def table(pages: list[tuple[Path, int]]) -> str:
     rows = [":header-rows: 1\n", "* - Page\n  - Minutes\n"]
     for path, time in pages:
         exercise = path.parent.name == "solutions"
-        title = re.search(r"(?m)^# # (?:Exercise:? *)?(.+)$", path.read_text(encoding="utf-8"))[1]
+        title = re.search(r"(?m)^# # (.+)$", path.read_text(encoding="utf-8"))[1]
         link = f"../exercises/{path.stem}.ipynb" if exercise else f"{path.stem}.ipynb"
-        rows.append(f"* - {'Exercise: ' if exercise else ''}[{title}]({link})\n  - {time}\n")
+        rows.append(f"* - [{title}]({link})\n  - {time}\n")
     return "".join(rows)
 
 

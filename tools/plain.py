@@ -269,7 +269,7 @@ class Text:
         return f"- {head}: {' '.join(self.convert(body).split())}"
 
     def _timed(self, page: str) -> str:
-        name, time = self.book.contents.name(page), self.book.contents.minutes[page]
+        name, time = self.book.contents.title(page), self.book.contents.minutes[page]
         return f"- {self.book.link(self.page, page, name)}, {contents.spell(time)}"
 
     def _chapters(self) -> str:
