@@ -12,7 +12,7 @@
 # %% [markdown]
 # # 18. Capstone: build a translator
 #
-# You build a translator from raw sentence pairs. The package has all the parts, but five of them are the lesson, and those are written out here, a few lines each: a batch, the loss, the training step, greedy search, and a test that
+# You build a translator from raw sentence pairs. The model is the package's. Five parts are the lesson, and those are written out here, a few lines each: a batch, the loss, the training step, greedy search, and a test that
 # tells a sound model from a broken one. The first four are checked against the package's own.
 #
 # **You need** [additive attention](03_additive.ipynb) and [training and searching](07_training.ipynb). **It
@@ -98,12 +98,12 @@ for found in Translator(tiny, words).translate(
 #
 # A corpus is a list of sentence pairs in three parts. The model learns from `train`. Whatever *you* choose
 # or inspect, you choose or inspect on `valid`. The last part, `test`, gives the final scores and decides
-# nothing. This page reads it for no score and no choice. (In quick mode the first of this book's five sentences is a test sentence, shown as an example.) How new are the validation sentences? Count those that differ from
+# nothing. This page leaves it alone. (In quick mode the first of this book's five sentences is a test sentence, shown as an example.) How new are the validation sentences? Count those that differ from
 # some training sentence in *one word*. And let the laziest translator set a floor: it finds the training
 # sentence of the same length that shares the most words in the same places, and copies its translation.
 
 # %%
-quick = CorpusConfig("toy", "en", "fr", pairs=8_000)
+quick = CorpusConfig("toy", "en", "fr", pairs=20_000)
 corpus = CorpusConfig("multi30k", "de", "en") if FULL else quick
 train, valid = (read_split(corpus, split) for split in ("train", "valid"))
 print(len(train), len(valid))
@@ -323,9 +323,9 @@ print(f"loss {loss:.2f} on the fifth batch; the weights agree after five updates
 # best single one. For the mean, the run saves the weights of those validations in `kept`, and a figure below draws a map from each.
 
 # %% tags=["nbval-ignore-output"]
-TRAINING = TrainingConfig(steps=500, batch_tokens=256, lr=0.01, warmup=100,
+TRAINING = TrainingConfig(steps=1_000, batch_tokens=512, lr=0.01, warmup=100,
                           smoothing=0.0, doubly_stochastic_penalty=0.1,
-                          validate_every=100, first_look=50, average=8)  # fmt: skip
+                          validate_every=200, first_look=50, average=8)  # fmt: skip
 if FULL:
     preset = read_preset("bahdanau")
     CONFIG, TRAINING = preset.model, replace(preset.training, average=8)
@@ -458,8 +458,8 @@ MapThroughTraining(
 # Every model that translates offers a search two methods: `begin` reads the sources, and `step` takes the last tokens and
 # returns logits, weights and the next state. Greedy search takes the likeliest token each time. A sentence
 # that has ended writes padding. Check your search against the package's, then let it translate the five
-# sentences of this book. Your translator reads words that it does not know as `<unk>`. The figure follows
-# the search: at a width of 1 it is greedy. Widen the beam: what does it find?
+# sentences of this book. Words that it does not know it reads as `<unk>`. The figure follows the search: at
+# a width of 1 it is greedy. Widen the beam: what does it find?
 
 
 # %%
@@ -485,14 +485,20 @@ mine = search(translator.model, asked.source, asked.lengths)
 package = greedy(translator.model, asked.source, asked.lengths, max_len=30)
 assert torch.equal(mine, package.tokens[:, : mine.shape[1]])
 
-english = [p.source for p in (valid[:5] if FULL else FIVE)]  # put your own here
-rows = [[*vocabularies.source.encode(text), EOS] for text in english]
-found = search(translator.model, pad(rows), torch.tensor([len(row) for row in rows]))
-for text, ids in zip(english, found.tolist()):
-    print(f"{text:42s} {vocabularies.target.decode(ids)}")
-BeamTree(beam_tree(translator, english[0]), width=1, predict=False)
+five = valid[:5] if FULL else FIVE  # or sentences of your own
+english = [pair.source for pair in five]
+ids = [[*vocabularies.source.encode(text), EOS] for text in english]
+found = search(translator.model, pad(ids), torch.tensor([len(row) for row in ids]))
+french = [vocabularies.target.decode(row) for row in found.tolist()]
+right = sum(text == pair.target for text, pair in zip(french, five))
+rows = list(zip(english, french, [pair.target for pair in five]))
+heads = ("sentence", "your translator", "reference")
+tree = BeamTree(beam_tree(translator, english[0]), width=1, predict=False)
+display(ResultTable(heads, rows, "Five sentences"), tree)
 
 # %% [markdown]
+# {{ right }} of {{ len(five) }} agree with the reference, after {{ outcome.state.step }} updates.
+#
 # ## Before you trust a number: the doctor
 #
 # Scores can be good for the wrong reason, or bad for a silly one. Padding must change nothing, no step may

@@ -44,9 +44,9 @@ PLACEHOLDER = re.compile(r"\{\{\s+(.+?)\s+\}\}", re.DOTALL)
 # What Python prints before a negative number is a hyphen; prose has a minus sign.
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\.?\d)")
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:\s?%)?")
-# A number behind one of these names a place, not a quantity.
+# A number behind one of these names a place, not a quantity; a page's title begins with its number.
 PLACE = re.compile(
-    r"(?:chapters?|sections?|equations?|eqs?\.?|figures?|tables?|exercises?|version|Python|float|"
+    r"(?:^\#\s|chapters?|sections?|equations?|eqs?\.?|figures?|tables?|exercises?|version|Python|float|"
     r"bfloat|int|pages?|§|algorithm|part|[–-])\s?\(?$",
     re.IGNORECASE,
 )

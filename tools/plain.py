@@ -8,7 +8,6 @@ read. ``python -m tools.plain`` writes ``_build/notebooks``.
 
 import re
 import shutil
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,7 +92,7 @@ class Book:
 
     @cached_property
     def sources(self) -> dict[str, tuple[str, str]]:
-        """For each key of the bibliography, authors and year; a letter tells equal ones apart."""
+        """For each key of the bibliography, authors and year."""
         entries = parse_file(str(self.root / "references.bib")).entries
         found: dict[str, tuple[str, str]] = {}
         for key, entry in entries.items():
@@ -102,11 +101,7 @@ class Book:
                      .strip() for person in people]  # fmt: skip
             who = names[0] if len(names) == 1 else " and ".join(names)
             found[key] = (who if len(names) < 3 else f"{names[0]} et al.", entry.fields["year"])
-        twins, letters = Counter(found.values()), defaultdict(lambda: iter("abcdefgh"))
-        return {
-            key: (who, year + next(letters[who, year]) if twins[who, year] > 1 else year)
-            for key, (who, year) in found.items()
-        }
+        return found
 
     def link(self, here: str, page: str, words: str) -> str:
         """Link to a notebook, or to a page of the published book; else give the words alone."""

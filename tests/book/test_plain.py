@@ -105,12 +105,19 @@ def test_the_pages_show_the_numbers_of_the_notebooks(book):
     assert '#equation-eq-additive-score">(3.1)<' in map_page
 
 
+def test_authors_and_year_tell_each_source_from_every_other():
+    assert len(set(BOOK.sources.values())) == len(BOOK.sources) > 100
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("in {eq}`eq-additive-score`, then", "in (ADD), then"),
         ("score ({eq}`eq-additive-score`)", "score (ADD)"),
-        ("as {eq}`eq-softmax`", "as (SOFT) in [Soft addressing](02_soft_addressing.ipynb)"),
+        (
+            "as {eq}`eq-softmax`",
+            "as (SOFT) in [2. Soft addressing: queries, keys, values](02_soft_addressing.ipynb)",
+        ),
         ("by {eq}`eq-multi-head`", "by (HEAD) in *Mechanisms, each with its formula*"),
         ("{cite:t}`bahdanau2015` say", "Bahdanau et al. (2015) say"),
         ("({cite:t}`cho2014rnn`)", "(Cho et al. (2014a))"),
