@@ -123,7 +123,7 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. The mean of rows that differ is less sharp than they are on average: compare neither its entropy nor its links with those of single maps. The first table ends with rules: the copyist of [chapter 18](18_build.ipynb), two that link each target word once, the words' frequencies alone, and equal weights.
 #
 # In the plot, a dot is a seed, the diamond their mean, the bar one standard deviation to each side. A *range* goes from lowest to highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs at each rate. Of the contest's models "ahead" and "behind" mean ranges apart. With three seeds that is a hint, weaker where the gap is narrow.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs at each rate. Below, "ahead" and "behind" mean that the ranges of the three seeds do not overlap: a hint, weaker where the gap is narrow.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation: validation BLEU. The additive models and the Transformer stand clearly to the right of Luong's model, which stands to the right of the fixed vector."}}
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
