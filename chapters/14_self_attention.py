@@ -97,7 +97,7 @@ SelfAttentionLayer(
 #
 # *Cat*'s scores are its query times each key: 1.5, 2.75 and −1.75. Divided by $\sqrt 2$ they are 1.06, 1.94
 # and −1.24, and their softmax is 0.28, 0.69, 0.03. So *cat* now attends most to *sat*. Its output is
-# $0.28\,(2, 0.5) + 0.69\,(2.5, 1.5) + 0.03\,(-1.5, -1) = (2.24, 1.14)$. Here are all rows at once:
+# $0.28\,(2, 0.5)$ + $0.69\,(2.5, 1.5)$ + $0.03\,(-1.5, -1)$ = $(2.24, 1.14)$. Here are all rows at once:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Self-attention of three words in numbers. On the left X, with 3 rows of 2 numbers, is multiplied by three matrices of 2 rows and 2 columns, which gives Q, K and V, each with 3 rows of 2 numbers. On the right Q times K transposed, divided by the root of 2, gives 3 rows of 3 scores; the softmax of each row gives the weights; the weights times V give the output, 3 rows of 2 numbers."}}
 W_q, W_k, W_v = torch.tensor(
@@ -568,8 +568,8 @@ HeadsExplorer(
 #
 # *Ein Mann bereitet am Herd Essen zu* (a man prepares food at the stove) has a verb in two parts: *bereitet*
 # announces the particle *zu*, from far back. Does a layer of self-attention learn to use that? The next-word
-# model from above, trained on {{ f"{far['card']['captions']:,}" }} German captions of Multi30k, from each
-# of three seeds, shows no sign of it: among the seven particles it is right no more often than a bigram
+# model from above, trained three times on {{ f"{far['card']['captions']:,}" }} German captions of Multi30k,
+# shows no sign of it: among the seven particles it is right no more often than a bigram
 # model, or than always answering *zu*. The row of *essen*, which has to predict *zu*, gives *bereitet*
 # {{ f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }} in the two heads, where
 # equal weights would give {{ f"{1 / 7:.2f}" }}. So the second head looks back; but *zu* gets a probability of
