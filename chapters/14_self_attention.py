@@ -567,7 +567,7 @@ HeadsExplorer(
 # ### In German captions
 #
 # *Ein Mann bereitet am Herd Essen zu* (a man prepares food at the stove) has a verb in two parts: *bereitet*
-# announces the particle *zu*, from far back. Does a layer of self-attention learn to use that? The next-word
+# announces the particle *zu*. Does a layer of self-attention learn to use that? The next-word
 # model from above, trained three times on {{ f"{far['card']['captions']:,}" }} German captions of Multi30k,
 # shows no sign of it: among the seven particles it is right no more often than a bigram
 # model, or than always answering *zu*. The row of *essen*, which has to predict *zu*, gives *bereitet*
@@ -575,7 +575,7 @@ HeadsExplorer(
 # equal weights would give {{ f"{1 / 7:.2f}" }}. So the second head looks back; but *zu* gets a probability of
 # {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.**
 #
-# The folded cell has the translations, the particles and a caption's maps.
+# Folded below: the translations, the particles, a caption's maps.
 
 # %% tags=["hide-input", "hide-output"] mystnb={"image": {"alt": "Two maps of a German caption that looks at itself under a causal mask, one for each head: lower triangles, with the weight of the last rows spread over several words."}}
 rows = [[pair.source, *said] for pair, *said in zip(FIVE, *five)]
