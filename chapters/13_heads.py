@@ -13,33 +13,40 @@
 # %% [markdown]
 # # 13. Several heads: multi-head attention
 #
-# One row of weights gives one average, and an average does not keep its parts apart. Here you give
-# attention several rows for the same number of parameters and multiplications. You see what one head and a linear readout miss, find out
-# what the heads of a trained translator look at, and take heads away to see which of them matter.
+# One row of weights gives one average, and an average blurs its parts. Here attention gets several rows, at
+# no cost in parameters or multiplications. You see what a single head misses, find out what the heads of a
+# trained translator look at, and take heads away to see which of them matter.
 #
 # **You need** queries, keys and values from [soft addressing](02_soft_addressing.ipynb) and the scaled and
-# the low-rank score from [chapter 5](05_scaled.ipynb). **This chapter covers** multi-head attention by hand, as a
-# formula and in ten lines; splitting and merging; what it costs; heads found with a score; and a model
-# without some of its heads.
+# the low-rank score from [chapter 5](05_scaled.ipynb). **This chapter covers** multi-head attention in a
+# picture, in ten lines, by hand and as a formula; splitting and merging; what it costs; heads found with a
+# score; and a model without some of its heads.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
 
 # %% [markdown]
-# ## A question you can see
+# ## Split, attend, put together
 #
-# Here is a line of twelve letters, drawn at random: `b k a c a f …`. At each place but the two ends a network must name two
-# letters: the one to the *left* and the one to the *right*. It has one attention layer, which knows each
-# letter and its position (a vector of waves, added to the letter's, which [chapter 15](15_positions.ipynb) derives), and a linear readout behind it. Guessing is right once in twelve times.
+# A word may need several things at once: its verb, its adjective, the word before it. One row of weights
+# can only blend them. **Multi-head attention** therefore runs $H$ attentions side by side, each on a slice of the
+# vectors. Each of them is called a **head**.
 #
-# We train it three times with one **head**, that is, with one row of weights for each place. Then we train
-# it with two heads, each of half the size, and with four. The number of parameters of the attention
-# stays the same.
+# 1. **Project and split.** The input is projected to queries, keys and values of size $d$, as for a single head.
+#    Each is then cut into $H$ slices of size $d_h = d/H$.
+# 2. **Attend.** Each head computes its weights from its own slices, by the scaled dot product of [chapter
+#    5](05_scaled.ipynb), and averages its own slice of the values.
+# 3. **Put together.** The $H$ results are set side by side (*concatenated*), which gives size $d$ again. A
+#    last matrix $W^O$ mixes them.
 #
-# ```{predict} one-head-two-places
-# ```
+# The drawing shows one sentence of $T = 3$ words, with $d = 4$ and $H = 2$; $B$ is the number of sentences
+# in the batch. Below it the same steps stand in PyTorch. `view` and `transpose` bring the heads to the
+# front, and from there on `@` treats each head of each sentence as a sentence of its own. (In self-attention
+# `query` and `keys` are the same words; in general there are $S$ keys.) The next cell compares these lines
+# with the package's `MultiHeadAttention`, and that with PyTorch's own module, where True in a mask means the
+# opposite.
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Multi-head attention of three words with two heads. Queries, keys and values are three matrices of 3 rows and 4 columns, (B, T, d). Each is split into a left and a right half: a dark set of slices for head 1, a pale one for head 2, (B, H, T, d_h). Each head has a matrix of weights, 3 by 3, (B, H, T, T), and returns averages, 3 by 2. Side by side these are 3 by 4 again, (B, T, d), and W^O mixes them."}}
 import math
 
 import matplotlib.pyplot as plt
@@ -55,7 +62,13 @@ from seqattn.models import Transformer, all_heads, head_weights, masked_heads
 from seqattn.models.transformer import sinusoidal_positions
 from seqattn.plots import (
     BLUE,
+    CONTEXT,
     GREY,
+    INK,
+    KEYS,
+    QUERY,
+    VALUES,
+    WEIGHTS,
     ResultTable,
     experiment_card,
     name_lines,
@@ -81,15 +94,108 @@ def hidden_layer(size, out):
     return nn.Sequential(nn.Linear(size, 128), nn.ReLU(), nn.Linear(128, out))
 
 
-# Two sentences for a small model that nobody trained, to see what the package hands out.
-torch.manual_seed(0)
-model = Transformer(11, 13, d_model=16, heads=4, layers=2, d_feedforward=16).eval()
-source, lengths = torch.tensor([[4, 5, 7, 2], [6, 2, 0, 0]]), torch.tensor([4, 2])
-inputs = torch.tensor([[1, 7, 8], [1, 9, 4]])
+SIDE, SHADES = 14, (0.6, 0.2)  # of a cell, in pixels; of the two heads
+
+
+def block(ax, x, y, columns, colour, shades):
+    """Draw a matrix of 3 rows, its columns shared out among the shades."""
+    each = columns * SIDE / len(shades)
+    for i, shade in enumerate(shades):
+        look = {"fc": colour, "alpha": shade, "lw": 0}
+        ax.add_patch(plt.Rectangle((x + i * each, y), each, 3 * SIDE, **look))
+    ends = x + columns * SIDE, y + 3 * SIDE
+    ax.vlines([x + SIDE * i for i in range(columns + 1)], y, ends[1], colour, lw=0.8)
+    ax.hlines([y + SIDE * i for i in range(4)], x, ends[0], colour, lw=0.8)
+
+
+def arrow(ax, start, end):
+    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": GREY})
+
+
+figure, ax = plt.subplots(figsize=(346 / 84, 408 / 84), layout="none")
+figure.subplots_adjust(0, 0, 1, 1)
+word = {"ha": "center", "va": "center"}
+for i, (name, colour) in enumerate((("Q", QUERY), ("K", KEYS), ("V", VALUES))):
+    block(ax, 3 + 76 * i, 20, 4, colour, SHADES)
+    ax.text(31 + 76 * i, 10, name, color=colour, weight="bold", **word)
+    for x, shade in zip((3, 120), SHADES):
+        block(ax, x + 32 * i, 116, 2, colour, [shade])
+for x, shade, name in zip((3, 120), SHADES, ("head 1", "head 2")):
+    ax.text(x + 46, 106, name, color=INK, **word)
+    block(ax, x + 25, 188, 3, WEIGHTS, [shade])
+    block(ax, x + 32, 256, 2, CONTEXT, [shade])
+    arrow(ax, (110 + 0.5 * (x - 64), 66), (x + 46, 97))
+    arrow(ax, (x + 46, 162), (x + 46, 186))
+    arrow(ax, (x + 46, 233), (x + 46, 254))
+    arrow(ax, (x + 46, 301), (58 + 0.3 * (x - 3), 334))
+block(ax, 31, 338, 4, CONTEXT, SHADES)
+arrow(ax, (92, 359), (142, 359))
+ax.text(117, 348, "$W^O$", color=INK, **word)
+block(ax, 146, 338, 4, CONTEXT, [0.4])
+steps = (
+    (41, "project", "(B, T, d)"),
+    (137, "split", "(B, H, T, $d_h$)"),
+    (209, "weights", "(B, H, T, T)"),
+    (277, "averages", "(B, H, T, $d_h$)"),
+    (359, "concatenate", "(B, T, d)"),
+)
+for y, step, shape in steps:
+    ax.text(244, y - 9, step, weight="bold", color=INK, va="center")
+    ax.text(244, y + 9, shape, color=GREY, va="center")
+ax.set(xlim=(0, 346), ylim=(386, 0))
+ax.axis("off")
+plt.show()
 
 
 # %%
-def name_both_neighbours(heads, seed=1, readout=nn.Linear, size=32, letters=12):
+def split(x, heads):
+    B, T, d = x.shape
+    return x.view(B, T, heads, d // heads).transpose(1, 2)  # (B, H, T, d_h)
+
+
+def multi_head(layer, query, keys):
+    q = split(layer.query(query), layer.heads)
+    k, v = (split(project(keys), layer.heads) for project in (layer.key, layer.value))
+    scores = q @ k.mT / math.sqrt(q.shape[-1])  # (B, H, T, S)
+    weights = scores.softmax(-1)
+    averages = weights @ v  # (B, H, T, d_h)
+    merged = averages.transpose(1, 2).reshape(query.shape)  # (B, T, d)
+    return layer.output(merged), weights
+
+
+# %%
+torch.manual_seed(0)
+ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, batch_first=True)
+query, keys = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+torch.testing.assert_close(multi_head(ours, query, keys), tuple(ours(query, keys)))
+
+with torch.no_grad():
+    parts = [ours.query.weight, ours.key.weight, ours.value.weight]
+    theirs.in_proj_weight.copy_(torch.cat(parts))
+    theirs.out_proj.load_state_dict(ours.output.state_dict())
+mask = padding_mask(torch.tensor([7, 4]))
+expected = theirs(query, keys, keys, key_padding_mask=~mask, average_attn_weights=False)
+torch.testing.assert_close(tuple(ours(query, keys, mask=mask)), expected)
+print("three programs, one result; weights", tuple(expected[1].shape))
+
+# %% [markdown]
+# ## Two neighbours, one head
+#
+# Is one head not enough? Here is a task that asks for two things. Draw twelve letters at random:
+# `b k a c a f …`. At every position except the ends the network must predict two letters, the one to the
+# *left* and the one to the *right*. It has one attention layer, whose input is the letter's vector plus a
+# fixed vector for its position ([chapter 15](15_positions.ipynb)). Behind it one linear layer, the *linear
+# readout*, predicts both letters from what the attention returns. Guessing is right once in twelve times.
+#
+# We train it three times with one head, then with two heads, each of half the size, and with four. The
+# number of parameters of the attention stays the same.
+#
+# ```{predict} one-head-two-places
+# ```
+
+
+# %%
+def predict_both_neighbours(heads, seed=1, readout=nn.Linear, size=32, letters=12):
     torch.manual_seed(seed)
     embed, attention = nn.Embedding(letters, size), MultiHeadAttention(size, heads)
     parts = nn.ModuleList([embed, attention, readout(size, 2 * letters)])
@@ -106,21 +212,22 @@ def name_both_neighbours(heads, seed=1, readout=nn.Linear, size=32, letters=12):
 
 
 # %% tags=["hide-input", "hide-output", "hide-until-one-head-two-places", "nbval-ignore-output"]
-once = name_both_neighbours(1)
+once = predict_both_neighbours(1)
 print(
     f"here and now, one head, linear readout: left {once[0]:.2f}, right {once[1]:.2f}"
 )
 task, deep, rows = stored["neighbours"], stored["neighbours_hidden"], []
 for heads, runs in [*task.items(), ("1, hidden layer", deep)]:
-    for seed, run in enumerate(runs, 1):
-        looks = [f"{a:.2f} / {b:.2f}" for a, b in zip(run["previous"], run["next"])]
-        rates = [f"{run[side]:.2f}" for side in ("left", "right")]
-        rows.append([heads, str(seed), *rates, "; ".join(looks), run["weights"]])
-columns = "heads", "seed", "left", "right", "weight on left / right, by head"
+    worse, better = zip(*(sorted((run["left"], run["right"])) for run in runs))
+    looks = [f"{a:.2f} / {b:.2f}" for a, b in zip(runs[0]["previous"], runs[0]["next"])]
+    rates = low_high(better), low_high(worse)
+    rows.append([heads, *rates, "; ".join(looks), runs[0]["weights"]])
+columns = "heads", "better side", "other side", "weight on left / right, by head"
+title = "Share of neighbours predicted correctly, three seeds"
 note = (
-    "Linear readout, but for the last three rows. Parameters: of the attention alone."
+    "Linear readout, but for the last row. Weights on neighbours are those of seed 1; "
+    "parameters, of the attention alone."
 )
-title = "Share of neighbours named right"
 display(ResultTable((*columns, "parameters"), rows, title, note))
 louder = [max(("left", "right"), key=run.get) for run in task["1"]]
 other_side = [run["exchanged"][side] for run, side in zip(task["1"], louder)]
@@ -128,27 +235,25 @@ other_side = [run["exchanged"][side] for run, side in zip(task["1"], louder)]
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# With one head, one of the two neighbours is named well: the left one in seed 1, the right one in seeds 2
-# and 3. The other is named in {{ low_high([min(run["left"], run["right"]) for run in task["1"]]) }} of all
-# places, where guessing gives 0.08. The head does look at both places. But it returns *one* sum. The
-# head looks a little more at one of the two letters, so that letter is louder in the sum, and the *linear* readout finds
-# only the louder letter. It cannot tell which letter came from which side: exchange the two weights after training, and the
-# output for the well-named side names the letter of the *other* side, in {{ low_high(other_side) }} of all places.
+# With one head, one of the two neighbours is predicted well: the left one in seed 1, the right one in seeds 2
+# and 3. The other is right at {{ low_high([min(run["left"], run["right"]) for run in task["1"]]) }} of all
+# positions, where guessing gives 0.08. The head does attend to both. But it returns *one* sum, with a
+# little more of one letter, and the *linear* readout finds only the louder letter. Exchange the two weights
+# after training, and it predicts the letter of the wrong side, at {{ low_high(other_side) }} of all positions.
 #
-# The sum can hold the other letter, too. Train a single head together with a readout that has one hidden layer, and in
-# three seeds it names the left neighbour in {{ low_high([run["left"] for run in deep]) }} and the right one in
-# {{ low_high([run["right"] for run in deep]) }} of all places. With two heads each takes a side, and in three
-# seeds a linear readout makes hardly a mistake.
+# A readout with a hidden layer gets more out of the same sum: {{ low_high([run["left"] for run in deep]) }}
+# on the left, {{ low_high([run["right"] for run in deep]) }} on the right. With two heads each takes a side,
+# and in three seeds a linear readout makes hardly a mistake.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## One head stays in the triangle
 #
-# That was a limit of one sum *and a linear readout*. One head has another limit, in what it can return at all. Weights are not negative and sum
-# to 1 ([chapter 2](02_soft_addressing.ipynb)), so a context is an average of the values and stays inside their hull. For three values that is a triangle. Here
-# the values are the states of *cat*, *sat* and *mat*, with two numbers each. One head compares whole
-# states. Of two heads, the first sees only the first numbers, and the second only the second numbers.
+# There is also a limit to what one head can return at all, whatever reads it. Weights are not negative and sum
+# to 1 ([chapter 2](02_soft_addressing.ipynb)), so a context is an average of the values and stays inside their
+# hull. For three values that is a triangle. Here the values are the states of *cat*, *sat* and *mat*, with
+# two numbers each. One head compares whole states. Of two heads, the first sees only the first numbers, and
+# the second only the second numbers.
 
 # %% tags=["hide-input"]
 TwoHeads(
@@ -160,7 +265,7 @@ TwoHeads(
 # ### By hand
 #
 # The states are $h_1 = (1.0, 0.5)$, $h_2 = (-0.5, 1.5)$ and $h_3 = (0.5, -1.0)$, the query is
-# $s = (0.5, 1.0)$, and there are no matrices yet.
+# $s = (0.5, 1.0)$, and nothing is projected.
 #
 # | head | scores | weights | returns |
 # |---|---|---|---|
@@ -188,8 +293,8 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 # %% [markdown]
 # ## In general
 #
-# A model first projects its states, and each head has projections of its own. Let the rows of $Q$, $K$ and
-# $V$ be queries, keys and values, all of size $d$. Head $h$ of $H$ has matrices with $d_h = d/H$ columns:
+# Each head has projections of its own. Let the rows of $Q$, $K$ and $V$ be queries, keys and values, all of
+# size $d$. Head $h$ of $H$ has matrices with $d_h = d/H$ columns:
 #
 # $$ \mathrm{head}_h = \mathrm{softmax}\Big(\frac{Q W^Q_h\,(K W^K_h)^\top}{\sqrt{d_h}}\Big)\, V W^V_h $$ (eq-head)
 #
@@ -197,59 +302,25 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 #
 # $$ [\mathrm{head}_1; \dots; \mathrm{head}_H]\, W^O = \sum_{h=1}^{H} \mathrm{head}_h\, W^O_h $$ (eq-heads-sum)
 #
-# **Heads are added.** Each contributes an addend of full size $d$, and none reads another. So you can switch
-# off a head by leaving out its addend. You can also exchange two heads, each with its block, and nothing
-# changes: **the number of a head means nothing.** What is head 3 in one training may be head 1, or no head
-# at all, in the next.
-
-# %% [markdown]
+# **Heads are added.** Each head adds its own $d$-dimensional vector to the output, and none depends on
+# another, so you can switch a head off by dropping its vector. You can also exchange two heads, each with its
+# block, and nothing changes: **the number of a head means nothing.** What is head 3 in one training may be
+# head 1, or no head at all, in the next.
+#
 # The scores are those of [chapter 5](05_scaled.ipynb). One head compares with a matrix of low rank,
 #
 # $$ Q\, W^Q_h {W^K_h}^\top K^\top, \qquad \mathrm{rank}\big(W^Q_h {W^K_h}^\top\big) \le d_h $$ (eq-head-rank)
 #
-# which is {eq}`eq-reduced-rank-score` with $k = d_h$. More heads mean thinner heads.
-#
-# In a program the $H$ matrices $W^Q_h$ stand side by side in one of size $d \times d$, and one product serves
-# all heads. Here is the right side of {eq}`eq-heads-sum` in ten lines, with the weights of the package's
-# module, and with the biases that the formulas leave out. The folded cell compares it with that module and PyTorch's own, whose masks mean the opposite.
-
-
-# %%
-def multi_head(attention, query, keys, mask):
-    d_h = attention.query.out_features // attention.heads
-    q, k, v = attention.query(query), attention.key(keys), attention.value(keys)
-    total = attention.output.bias
-    for h in range(attention.heads):
-        part = slice(h * d_h, (h + 1) * d_h)
-        scores = q[..., part] @ k[..., part].mT / math.sqrt(d_h)
-        weights = scores.masked_fill(~mask[:, None], -math.inf).softmax(-1)
-        total = total + weights @ v[..., part] @ attention.output.weight[:, part].T
-    return total
-
-
-# %% tags=["hide-input"]
-torch.manual_seed(0)
-ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, batch_first=True)
-query, keys = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
-mask = padding_mask(torch.tensor([7, 4]))
-with torch.no_grad():
-    parts = [ours.query.weight, ours.key.weight, ours.value.weight]
-    theirs.in_proj_weight.copy_(torch.cat(parts))
-    theirs.out_proj.load_state_dict(ours.output.state_dict())
-torch.testing.assert_close(
-    ours(query, keys, mask=mask).context, multi_head(ours, query, keys, mask)
-)
-expected = theirs(query, keys, keys, key_padding_mask=~mask, average_attn_weights=False)
-torch.testing.assert_close(tuple(ours(query, keys, mask=mask)), expected)
-print("three programs, one result; weights", tuple(expected[1].shape))
+# which is {eq}`eq-reduced-rank-score` with $k = d_h$. More heads mean thinner heads. In a program the $H$
+# matrices $W^Q_h$ stand side by side in one of size $d \times d$, and one product serves all heads: the
+# cut that `split` makes above.
 
 # %% [markdown]
 # ### Split, then transpose
 #
-# The loop over heads is slow. Programs bring the heads to the front instead, from `(B, T, d)` to
-# `(B, H, T, d_h)`, and treat each head as a sentence of its own. That takes *two* operations: split the
-# **last** axis, then exchange the heads with the positions. A single `view` gives the same shape with
-# different content:
+# The function `split` of the first section takes *two* operations: it splits the **last** axis, then exchanges
+# the heads with the positions. Merging undoes both, in reverse order. A single `view` gives the same shape
+# with different content:
 
 
 # %%
@@ -262,7 +333,6 @@ x = torch.arange(12).view(1, 3, 4)  # 3 positions with 4 numbers each
 right, wrong = x.view(1, 3, 2, 2).transpose(1, 2), x.view(1, 2, 3, 2)
 print("head 1, right:", right[0, 0].tolist(), " one view:", wrong[0, 0].tolist())
 
-# %%
 order, off = torch.tensor([3, 0, 4, 1, 2]), {}
 for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
     attention = kind(12, heads)
@@ -314,23 +384,27 @@ ResultTable(
 )
 
 # %% [markdown]
-# Parameters and multiplications are equal to the last digit. *Fused* is PyTorch's own operator, which returns no weights. Ten calls were timed together, seven times over, on one machine
-# beside other work; the table has the shortest and the longest mean of a call. Sixteen heads take longer than one:
-# among other things, their softmax has sixteen times as many rows.
+# Parameters and multiplications are equal to the last digit. *Fused* is PyTorch's own operator, which returns
+# no weights. Times are the shortest and the longest of seven means over ten calls, on one machine beside other
+# work. Sixteen heads take longer than one: among other things, their softmax has sixteen times as many rows.
 #
 # ## What heads learn
 #
 # In drawings of Transformers, head 1 is "syntax" and head 2 is "alignment". We measure instead. Three small
-# Transformers, which differ only in their first weights, have learned from short pairs of the toy corpus. Each has
+# Transformers, which differ only in their initialisation, have learned from short pairs of the toy corpus. Each has
 # two layers in the encoder and two in the decoder, with four heads in each attention. That makes eight
 # heads from English to English, eight from French to French, and eight from French to English. The package
 # hands out all their weights, and accepts a mask of heads:
 
 # %%
+torch.manual_seed(0)
+model = Transformer(11, 13, d_model=16, heads=4, layers=2, d_feedforward=16).eval()
+source, lengths = torch.tensor([[4, 5, 7, 2], [6, 2, 0, 0]]), torch.tensor([4, 2])
+inputs = torch.tensor([[1, 7, 8], [1, 9, 4]])
 heads = head_weights(model, source, lengths, inputs)
 previous = pattern_scores(heads.source[0], lengths).previous
 print("cross (layers, batch, heads, steps, keys):", tuple(heads.cross.shape))
-print("mean weight on the previous place:", previous)
+print("mean weight on the previous position:", previous)
 keep = all_heads(model)
 keep["cross"][1, 2] = False  # without the third head of the second layer
 with torch.no_grad(), masked_heads(model, keep):
@@ -363,8 +437,8 @@ HeadsExplorer(
 # %% tags=["hide-input", "hide-output", "hide-until-which-roles"]
 studied, role_rows, found = stored["heads"], [], {}
 language = {"source": "English", "target": "French"}
-places = [(kind, place) for kind in language for place in ("previous", "own")]
-for kind, pattern in [*places, ("source", "next")]:
+looks = [(kind, which) for kind in language for which in ("previous", "own")]
+for kind, pattern in [*looks, ("source", "next")]:
     judged, names, untrained = [], [], []
     for run in studied:
         valid, test, fresh = (
@@ -379,22 +453,23 @@ for kind, pattern in [*places, ("source", "next")]:
     shown = [f"{score:.2f} ({name})" for score, name in zip(judged, names)]
     role_rows.append([f"{language[kind]}, {pattern}", *shown, low_high(untrained)])
 columns = "looks at", "seed 1", "seed 2", "seed 3", "untrained, best of 8"
-ResultTable(columns, role_rows, "Mean weight on a place, and in brackets the head")
+ResultTable(columns, role_rows, "Mean weight on a position, and in brackets the head")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **There is no head for the previous word.** In drawings of Transformers there often is one. The best of
-#   eight English heads gives it {{ low_high(found["source", "previous"][0]) }} of its weight, little more
-#   than an untrained one. The best French head gives it {{ low_high(found["target", "previous"][0]) }},
-#   where the untrained have {{ low_high(found["target", "previous"][1]) }}.
-# - **Heads lean towards their own place**: in English all of them, in French the best one, more than untrained ones, in each of the three models. It gives
-#   its own place {{ low_high(found["target", "own"][0]) }}, where the untrained have
-#   {{ low_high(found["target", "own"][1]) }}. In English it is {{ low_high(found["source", "own"][0]) }} beside {{ low_high(found["source", "own"][1]) }}, and there all eight heads lean so: it is no head's role.
+# - **These three small models have no head for the previous word.** The best of eight English heads gives it
+#   {{ low_high(found["source", "previous"][0]) }} of its weight, little more than an untrained one. The best
+#   French head gives it {{ low_high(found["target", "previous"][0]) }}, where the untrained have
+#   {{ low_high(found["target", "previous"][1]) }}.
+# - **Larger models do have such heads**, measured in trained Transformers: {cite:t}`voita2019` found heads for the previous and the next word
+#   in translators, and in the language models of {cite:t}`olsson2022` a head for the previous
+#   token is half of the *induction* circuit, which continues a pattern seen earlier in the text.
+# - **Heads lean towards their own position**, more than untrained ones, in each of the three models: in
+#   French the best head gives it {{ low_high(found["target", "own"][0]) }}, where the untrained have
+#   {{ low_high(found["target", "own"][1]) }}, in English {{ low_high(found["source", "own"][0]) }} beside {{ low_high(found["source", "own"][1]) }}.
+#   All eight English heads do so: it is no head's role.
 # - **Names do not carry over.** In every row, the brackets of the three seeds hold three different names.
-#
-# Larger models trained for longer do grow heads for the previous word (Voita et al., 2019). These three, on
-# these sentences, did not: measure yours.
 #
 # </details>
 #
@@ -444,7 +519,7 @@ ResultTable(
 #
 # ## Which heads matter
 #
-# Leave out the addend of one head at a time, and measure the loss on {{ stored["card"]["judged"] }} test
+# Drop the vector of one head at a time, and measure the loss on {{ stored["card"]["judged"] }} test
 # sentences. No model is trained again. Then leave out all four heads of a layer at once.
 #
 # ```{predict} four-at-once
@@ -522,8 +597,8 @@ plt.show()
 # <details><summary>What the output shows</summary>
 #
 # Up to half of the heads, the chosen order loses less than each of three random orders of the same seed.
-# With 16 gone this no longer holds in one of the three models, where two random orders lose less, one of them hardly. With 20 gone it holds again. Perhaps that is because an
-# order made from single heads knows nothing about pairs; three random orders are too few to tell. Michel et al. (2019) took heads away in order of
+# Beyond that it guides less: with 16 gone, two random orders lose less in one of the three models. An order
+# made from single heads knows nothing about pairs. Michel et al. (2019) took heads away in order of
 # importance from larger models, and lost little at first. Our models were not trained again after a head
 # was gone; Voita et al. (2019) pruned while training a finished model further, and could take more.
 #
@@ -532,7 +607,7 @@ plt.show()
 # ## One head or four?
 #
 # Does a translator need several heads? Compare the same Transformer with one head of size 64 and with four
-# heads of size 16. Weights, pairs and updates are equal in number. Both use the same learning rate, set by
+# heads of size 16. Parameters, pairs and updates are equal in number. Both use the same learning rate, set by
 # hand and tuned for neither. The five sentences of the book are from seed 1.
 #
 # And is there a real case for two heads? German verbs may come in two parts, as in *bereitet … zu*. Below
@@ -581,17 +656,15 @@ experiment_card(stored["card"])
 
 # %% [markdown]
 # The ranges overlap: **no difference seen**, at this size, on these sentences. How does that agree with the
-# letters at the beginning? There a linear readout stood right behind the attention, and a hidden layer was
-# enough to name both letters. Here each layer of the model ends with a small network that has a hidden layer
+# twelve letters? There a linear readout stood right behind the attention, and a hidden layer was
+# enough to predict both letters. Here each layer of the model ends with a small network that has a hidden layer
 # ([chapter 16](16_transformer.ipynb)). Perhaps that network does the same work; and with two layers a word gets two rows even with one head each. Neither was measured. At this
 # size we saw no need for several heads, and no proof that there is none.
 #
-# The captions decide nothing. The row that looks most at a verb's first part gives the second part
-# {{ f"{max(b for _, b in parts):.2f}" }} at most. Four of the verbs are right all the same. But three of them begin with *bereitet*, which alone can mean *prepares*, so that the
-# second part was not needed. *Schenkt* alone means *gives as a present*, and yet *schenkt … ein* became *is pouring*,
-# which is right. *Halten … auf*, in the third caption, became *are holding on*, a row for each half, and is
-# wrong. Whether two looks at once would have helped there, these maps cannot tell. Nor do rows tell what a state knows: the encoder reads in both directions, so
-# the state at *bereitet* may know about *zu* already.
+# The captions decide nothing. The row that attends most to a verb's first part gives the second part
+# {{ f"{max(b for _, b in parts):.2f}" }} at most, and four of the five verbs are right all the same. *Halten …
+# auf*, in the third caption, became *are holding on*, a row for each half, and is wrong. Nor do rows tell what
+# a state knows: the encoder reads in both directions, so the state at *bereitet* may know about *zu* already.
 
 # %% [markdown]
 # ## Myths
@@ -642,7 +715,7 @@ experiment_card(stored["card"])
 #
 # - One head returns one average, inside the hull of the values. Several heads can leave the hull, because
 #   each part of the output has weights of its own.
-# - Heads are added: each head is an addend of the output, and can be left out.
+# - Heads are added: each adds a vector of its own to the output, which can be dropped.
 # - Split the last axis, then transpose. Reordering the words exposes a program that does not.
 # - Parameters and multiplications do not depend on the number of heads.
 # - To find out what a head does, score it on held-out sentences, beside an untrained model and more than
@@ -659,6 +732,7 @@ experiment_card(stored["card"])
 #
 # - Multi-head attention: {cite:t}`vaswani2017`, section 3.2.2.
 # - Heads that follow a position, and heads that can be spared: {cite:t}`voita2019`, sections 5 and 6;
-#   {cite:t}`michel2019`, sections 3 and 4.
+#   {cite:t}`michel2019`, sections 3 and 4. A head for the previous token in language models:
+#   {cite:t}`olsson2022`.
 # - Shapes that fit and content that does not: issue 30 of `reczoo/FuxiCTR` (the split) and pull request 6
 #   of `jsbaan/transformer-from-scratch` (the merge, and the test that passed).

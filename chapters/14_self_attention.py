@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 50
 #     covers: [F-14, M-06, M-07, T-04, W-03, V-12, D-14, X-03]
 #     exercise: 14_self_attention
 # ---
@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 14. Self-attention: a sentence looks at itself
 #
-# So far a decoder asked and a source answered. Here the words of one sentence ask each other. You get a layer
-# that reads a whole sentence at once. You find out what it knows about word order, and you keep it from
-# reading ahead.
+# So far a decoder asked and a source answered. Here the words of one sentence ask each other: each makes a
+# query, a key and a value. You get a layer that reads a whole sentence at once. You find out what it knows
+# about word order, and you keep it from reading ahead.
 #
 # **You need** masks from [chapter 2](02_soft_addressing.ipynb), the scaled score from [chapter
 # 5](05_scaled.ipynb) and [several heads](13_heads.ipynb). **This chapter covers** self- and cross-attention, the causal
@@ -47,8 +47,15 @@ from seqattn.data import FIVE, TINY, measured, which_clause
 from seqattn.models.transformer import sinusoidal_positions
 from seqattn.plots import (
     BLUE,
+    CONTEXT,
     GREY,
+    INK,
+    KEYS,
     ORANGE,
+    QUERY,
+    SCORES,
+    VALUES,
+    WEIGHTS,
     ResultTable,
     experiment_card,
     name_lines,
@@ -79,105 +86,188 @@ SelfAttentionLayer(
 # %% [markdown]
 # ### By hand
 #
-# The states are $h_1 = (1.0, 0.5)$, $h_2 = (-0.5, 1.5)$ and $h_3 = (0.5, -1.0)$, without any matrices. The
-# scores are $h_t^\top h_i / \sqrt 2$.
+# The rows of $X$ are the book's three words: *cat* $(1, 0.5)$, *sat* $(-0.5, 1.5)$, *mat* $(0.5, -1)$. Compare
+# these states with each other, and every word attends most to *itself*. (*Cat* gets the weights 0.52, 0.26,
+# 0.22 and the output (0.50, 0.43).) So three matrices turn each state into three vectors:
 #
-# | asks | scores | weights | output |
-# |---|---|---|---|
-# | cat | 0.88, 0.18, 0.00 | 0.52, 0.26, 0.22 | (0.50, 0.43) |
-# | sat | 0.18, 1.77, −1.24 | 0.16, 0.80, 0.04 | (−0.22, 1.24) |
-# | mat | 0.00, −1.24, 0.88 | 0.27, 0.08, 0.65 | (0.56, −0.40) |
+# 1. Its **query**, row times $W^Q$, is what the word asks with. *Cat* asks with
+#    $(1 \cdot 1 + 0.5 \cdot 0,\ 1 \cdot 1 - 0.5 \cdot 1) = (1, 0.5)$.
+# 2. Its **key**, row times $W^K$, is what it is found by. The keys are $(1, 1)$, $(3, -0.5)$ and $(-2, 0.5)$.
+# 3. Its **value**, row times $W^V$, is what it hands over: $(2, 0.5)$, $(2.5, 1.5)$ and $(-1.5, -1)$.
 #
-# The scores are symmetric, but the weights are not: each row has its own softmax. Here every word looks most
-# at *itself*. Its score with itself is its squared length over $\sqrt 2$. No other state is long enough, or
-# close enough in direction, to score more.
+# *Cat*'s scores are its query times each key: 1.5, 2.75 and −1.75. Divided by $\sqrt 2$ they are 1.06, 1.94
+# and −1.24, and their softmax is 0.28, 0.69, 0.03. So *cat* now attends most to *sat*. Its output is
+# $0.28\,(2, 0.5)$ + $0.69\,(2.5, 1.5)$ + $0.03\,(-1.5, -1)$ = $(2.24, 1.14)$. Here are all rows at once:
 
-# %%
-scores = TINY.h @ TINY.h.T / math.sqrt(2)
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Self-attention of three words in numbers. On the left X, with 3 rows of 2 numbers, is multiplied by three matrices of 2 rows and 2 columns, which gives Q, K and V, each with 3 rows of 2 numbers. On the right Q times K transposed, divided by the root of 2, gives 3 rows of 3 scores; the softmax of each row gives the weights; the weights times V give the output, 3 rows of 2 numbers."}}
+W_q, W_k, W_v = torch.tensor(
+    [[[1, 1], [0, -1]], [[0, 1], [2, 0]], [[1, 0], [2, 1]]], dtype=torch.float64
+)
+Q, K, V = TINY.h @ W_q, TINY.h @ W_k, TINY.h @ W_v
+scores = Q @ K.T / math.sqrt(2)
 weights = scores.softmax(-1)
-print("weights", weights, "outputs", weights @ TINY.h, sep="\n")
 causal_rows = scores.masked_fill(~causal_mask(3), -math.inf).softmax(-1)
 
-# %% [markdown]
-# ## In general
-#
-# Let the rows of $X$ be the $T$ states of a sentence, each of size $d$. In **self-attention** three matrices
-# make the queries, the keys and the values, all from $X$:
-#
-# $$ \mathrm{self}(X) = \mathrm{softmax}\Big(\frac{X W^Q (X W^K)^\top}{\sqrt{d_k}}\Big)\, X W^V $$ (eq-self-attention)
-#
-# $W^Q$ and $W^K$ have $d_k$ columns, $W^V$ has $d_v$, and $x_t$ is row $t$ of $X$, the state of word $t$. With $W^Q = W^K = W$
-# the scores are symmetric, and the diagonal holds squared lengths:
-#
-# $$ \begin{aligned} e_{ti} &= \frac{(W^\top x_t)^\top (W^\top x_i)}{\sqrt{d_k}} = e_{it} \\
-#    e_{tt} &= \frac{\lVert W^\top x_t \rVert^2}{\sqrt{d_k}} \end{aligned} $$ (eq-symmetric-scores)
-#
-# If all projected states are equally long, each word's largest score is then its own. With two different
-# matrices a word need not look at words like itself: a determiner can ask for a noun. Several heads do this side by side, as in [chapter
-# 13](13_heads.ipynb).
+
+def matrix(ax, x, y, name, numbers, colour, form=".2f"):
+    """Draw a matrix with its name, its size and its numbers."""
+    rows, columns = numbers.shape
+    size = {"fc": colour, "alpha": 0.12, "lw": 0}
+    ax.add_patch(plt.Rectangle((x, y), 34 * columns, 22 * rows, **size))
+    ax.vlines([x, x + 34 * columns], y, y + 22 * rows, colour, lw=1.6)
+    middle = {"ha": "center", "va": "center", "color": INK}
+    ax.text(
+        x + 17 * columns,
+        y - 12,
+        f"{name}  {rows} × {columns}",
+        **middle | {"color": colour},
+    )
+    for row, line in enumerate(numbers.tolist()):
+        for i, number in enumerate(line):
+            text = f"{number:{form}}".replace("-", "−")
+            ax.text(x + 34 * i + 17, y + 22 * row + 12, text, size=10, **middle)
+
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(704 / 84, 300 / 84), layout="none")
+figure.subplots_adjust(0, 0, 1, 1, wspace=0)
+sign = {"ha": "center", "va": "center", "color": GREY}
+parts = (("Q", W_q, QUERY), ("K", W_k, KEYS), ("V", W_v, VALUES))
+for y, (name, W, colour) in zip((22, 122, 222), parts):
+    matrix(left, 40, y, "$X$", TINY.h, INK, "g")
+    for i, token in enumerate(TINY.words):
+        left.text(34, y + 22 * i + 12, token, ha="right", va="center", color=GREY)
+    left.text(126, y + 33, "×", **sign)
+    matrix(left, 140, y + 11, f"$W^{name}$", W, colour, "g")
+    left.text(226, y + 33, "=", **sign)
+    matrix(left, 240, y, f"${name}$", TINY.h @ W, colour, "g")
+matrix(right, 4, 22, "$Q$", Q, QUERY, "g")
+right.text(82, 55, "×", **sign)
+matrix(right, 92, 33, r"$K^\top$", K.T, KEYS, "g")
+right.text(220, 55, "÷ √2 =", **sign)
+matrix(right, 246, 22, "scores", scores, SCORES)
+right.annotate(
+    "", (55, 148), (246, 96), arrowprops={"arrowstyle": "-|>", "color": GREY}
+)
+right.text(166, 130, "softmax of each row", ha="left", va="center", color=GREY)
+matrix(right, 4, 172, "weights", weights, WEIGHTS)
+right.text(124, 205, "×", **sign)
+matrix(right, 136, 172, "$V$", V, VALUES, "g")
+right.text(220, 205, "=", **sign)
+matrix(right, 232, 172, "output", weights @ V, CONTEXT)
+for ax in (left, right):
+    ax.set(xlim=(0, 352), ylim=(300, 0))
+    ax.tick_params(labelsize=6)  # has a phone show the panels one below the other
+    ax.axis("off")
+plt.show()
 
 
 # %%
 def self_attention(X, W_q, W_k, W_v):
-    scores = (X @ W_q) @ (X @ W_k).mT / math.sqrt(W_k.shape[1])
-    return scores.softmax(-1) @ (X @ W_v)
+    Q, K, V = X @ W_q, X @ W_k, X @ W_v
+    scores = Q @ K.mT / math.sqrt(W_k.shape[1])
+    return scores.softmax(-1) @ V
 
 
-torch.manual_seed(0)
-X, layer = torch.randn(1, 7, 8), MultiHeadAttention(8, heads=1, bias=False)
-ours = self_attention(X, layer.query.weight.T, layer.key.weight.T, layer.value.weight.T)
-print(
-    "equal:", torch.allclose(ours @ layer.output.weight.T, layer(X).context, atol=1e-5)
-)
+ours = self_attention(TINY.h, W_q, W_k, W_v)
+print(ours)
+
+attention = MultiHeadAttention(2, heads=1, bias=False).double()
+linear = attention.query, attention.key, attention.value, attention.output
+for part, W in zip(linear, (W_q, W_k, W_v, torch.eye(2))):
+    part.weight.data.copy_(W.T)  # kept as (out, in); the layer computes x @ weight.T
+torch.testing.assert_close(attention(TINY.h[None]).context[0], ours)
 
 # %% [markdown]
+# ## In general
+#
+# Let the rows of $X$ be the $T$ states of a sentence, each of size $d$; $x_t$ is that of word $t$. In
+# **self-attention** three learned matrices make the queries, the keys and the values, all from $X$:
+#
+# $$ \mathrm{self}(X) = \mathrm{softmax}\Big(\frac{X W^Q (X W^K)^\top}{\sqrt{d_k}}\Big)\, X W^V $$ (eq-self-attention)
+#
+# $W^Q$ and $W^K$ have $d_k$ columns, $W^V$ has $d_v$. Several heads do this side by side, as in [chapter 13](13_heads.ipynb).
+#
+# With $W^Q = W^K = W$ the scores are symmetric, and the diagonal holds squared lengths:
+#
+# $$ \begin{aligned} e_{ti} &= \frac{(W^\top x_t)^\top (W^\top x_i)}{\sqrt{d_k}} = e_{it} \\
+#    e_{tt} &= \frac{\lVert W^\top x_t \rVert^2}{\sqrt{d_k}} \end{aligned} $$ (eq-symmetric-scores)
+#
+# If all projected states are equally long, each word's largest score is then its own. With two matrices a
+# determiner can ask for a noun.
+#
 # ## Order does not matter
 #
-# Let $P$ be a matrix that puts rows into another order, so that $P^\top P = I$, and let $A$ be the weights of
-# $X$. In the scores of $PX$, rows and columns are reordered in the same way:
-# $PXW^Q (PXW^K)^\top = P\,XW^Q (XW^K)^\top P^\top$. The softmax works on each row and keeps this form. So the
-# weights of $PX$ are $PAP^\top$:
+# Let $P$ reorder rows, so that $P^\top P = I$, and let $A$ be the weights of $X$. In the
+# scores of $PX$, rows and columns are reordered alike: $PXW^Q (PXW^K)^\top = P\,XW^Q (XW^K)^\top P^\top$. The
+# softmax works on each row, so the weights are $PAP^\top$:
 #
 # $$ \begin{aligned} \mathrm{self}(PX) &= (P A P^\top)(P X W^V) \\
 #    &= P\, A X W^V = P\, \mathrm{self}(X) \end{aligned} $$ (eq-equivariance)
 #
-# **The outputs move with their words, and nothing else happens.** The mean of all outputs does not change at
-# all. A causal mask, which comes next, belongs to places and stays where it is, so with it the proof fails. Without such a mask, a layer of self-attention followed by a mean sees a *bag of words*: how often each word occurs, but not
-# in which order.
+# **The outputs move with their words, and nothing else happens.** So a layer of self-attention with a mean
+# behind it sees a *bag of words*: how often each word occurs, not in which order. With a causal mask,
+# which comes next, the proof fails.
 
 # %%
-order = torch.randperm(7)
-same = (layer(X[:, order]).context - layer(X).context[:, order]).abs().max().item()
-means = (layer(X[:, order]).context.mean(1) - layer(X).context.mean(1)).abs().max()
-closed = causal_mask(7)[None]
-causal = (
-    layer(X[:, order], mask=closed).context - layer(X, mask=closed).context[:, order]
-)
-print(f"outputs, moved with their words: largest difference {same:.0e}")
-print(f"their mean: {means:.0e}")
-print(f"outputs under a causal mask: {causal.abs().max():.2f}")
+torch.manual_seed(0)
+X, layer = torch.randn(1, 7, 8), MultiHeadAttention(8, heads=1, bias=False)
+order, closed = torch.randperm(7), causal_mask(7)[None]
+moved, still = layer(X[:, order]).context, layer(X).context
+print(f"moved with their words: {(moved - still[:, order]).abs().max():.0e}")
+print(f"their mean: {(moved.mean(1) - still.mean(1)).abs().max():.0e}")
+moved, still = (layer(x, mask=closed).context for x in (X[:, order], X))
+print(f"under a causal mask: {(moved - still[:, order]).abs().max():.2f}")
 
 # %% [markdown]
 # ## No reading ahead
 #
-# A model that writes gives each possible next word a probability, based on the words so far. In training the whole sentence is known: one pass can score all next words, provided that row $t$ sees only the columns $i \le t$. This is the **causal mask**:
+# A model that writes one word after another, each based on the words so far, is called **autoregressive**.
+# In training the whole sentence is known, so one pass can score all next words, provided that row $t$ sees
+# only the columns $i \le t$. That is the **causal mask** (or look-ahead mask):
 #
 # $$ \begin{gathered} e_{ti} = -\infty \quad\text{for } i > t \\
 #    p(y_1, \dots, y_T) = \prod_{t=1}^{T} p(y_t \mid y_{<t}) \end{gathered} $$ (eq-causal)
 #
-# As in every decoder, what is read is shifted by one: place 1 reads the start symbol `<bos>`, and place $t$
-# reads $y_{t-1}$. So row $t$ knows $y_{<t}$ and names $y_t$. Its *own* column is open: the word there has
-# already been written. In PyTorch the mask is the lower triangle with its diagonal, `tril(0)`. Under it the
-# first of our three rows has no choice: its weights are {{ row_of(0) }}. The second becomes {{ row_of(1) }},
-# and the last row is as before.
+# As in every decoder, what is read is shifted by one: position 1 reads the start symbol `<bos>`, and
+# position $t$ reads $y_{t-1}$. So row $t$ knows $y_{<t}$ and predicts $y_t$:
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The causal mask as a square of four rows and four columns, both named bos, the, cat, sat. On the diagonal and below it stand scores; above it, minus infinity. Beside the rows stands what each predicts: the, cat, sat, eos."}}
+words = ["<bos>", "the", "cat", "sat", "<eos>"]
+figure, ax = plt.subplots(figsize=(340 / 84, 176 / 84), layout="none")
+figure.subplots_adjust(0, 0, 1, 1)
+middle = {"ha": "center", "va": "center"}
+for t in range(4):
+    ax.text(58, 46 + 32 * t, words[t], ha="right", va="center", color=QUERY)
+    ax.text(88 + 48 * t, 16, words[t], color=KEYS, **middle)
+    ax.text(264, 46 + 32 * t, f"→ {words[t + 1]}", ha="left", va="center", color=INK)
+    for i in range(4):
+        colour, text = (SCORES, f"$e_{{{t + 1}{i + 1}}}$") if i <= t else (GREY, "−∞")
+        if i > t:
+            ax.add_patch(
+                plt.Rectangle(
+                    (64 + 48 * i, 30 + 32 * t), 48, 32, fc=GREY, alpha=0.15, lw=0
+                )
+            )
+        ax.text(88 + 48 * i, 46 + 32 * t, text, color=colour, **middle)
+for i in range(5):
+    ax.plot(
+        [64 + 48 * i] * 2, [30, 158], [64, 256], [30 + 32 * i] * 2, color=GREY, lw=0.8
+    )
+ax.set(xlim=(0, 340), ylim=(172, 0))
+ax.axis("off")
+plt.show()
 
 # %% [markdown]
-# One number can spoil it. `tril(1)` opens one more place: each row sees the very word that it is to name.
+# The diagonal is open: the word there has already been written. In PyTorch the mask is the lower triangle with its
+# diagonal, `tril(0)`. Under it the first of our three words by hand has no choice: its weights are
+# {{ row_of(0) }}. Those of the second become {{ row_of(1) }}, and the last row is as before.
+#
+# One number can spoil it. `tril(1)` opens one more column: each row sees the very word that it is to predict.
 #
 # ```{predict} tril-one
 # ```
 #
-# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has one layer of self-attention over words with positions (a fixed vector for each place, added to the word's; [chapter 15](15_positions.ipynb)), whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all places at once, as in training, and word by word, as a text is written.
+# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has one layer of self-attention over words with positions ([chapter 15](15_positions.ipynb)), whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all positions at once, as in training, and word by word, as a text is written.
 
 # %% tags=["hide-input", "hide-output", "hide-until-tril-one"]
 leak, counts, rows = stored["leak"], stored["leak, counting"], []
@@ -218,10 +308,9 @@ for diagonal in (0, 1):
     print(f"tril({diagonal})", rows_that_move(torch.ones(7, 7).tril(diagonal).bool()))
 
 # %% [markdown]
-# Places count from 0, so word 4 was changed. With `tril(0)` rows 4 to 6 move, as they may. With `tril(1)` row
-# 3 moves as well: it has read ahead. One changed word is only one test. A leak may sit at another word, in a
-# single row or in a single sentence. A thorough probe therefore changes each word but the first, and looks at
-# all earlier rows of all sentences.
+# Positions count from 0, so word 4 was changed. With `tril(0)` rows 4 to 6 move, as they may. With `tril(1)` row
+# 3 moves as well: it has read ahead. A thorough probe changes each word but the first, and looks
+# at all earlier rows of all sentences.
 #
 # ## Which clause?
 #
@@ -231,7 +320,7 @@ for diagonal in (0, 1):
 #
 # One clause is about the film, the other about something else, and the two always disagree. Exchange what is
 # said of the film and of the hat, and the same words have the opposite label: such a sentence is the **twin**
-# of the first. So over all such sentences a reader that only counts words is right half of the time, whatever
+# of the first. So over all such sentences a classifier that only counts words is right half of the time, whatever
 # it makes of the counts.
 #
 # ```{predict} which-reader
@@ -239,7 +328,7 @@ for diagonal in (0, 1):
 
 
 # %%
-class Reader(nn.Module):
+class Classifier(nn.Module):
     """One layer of self-attention, the mean over real words, a linear readout."""
 
     def __init__(self, words, d=32):
@@ -255,12 +344,12 @@ class Reader(nn.Module):
 
 
 # %% [markdown]
-# The mean leaves out the pads: they are neither added nor counted. Beside the trained readers stands *naive
+# The mean leaves out the pads: they are neither added nor counted. Beside the trained classifiers stands *naive
 # Bayes*, which only counts: for each word of a sentence it asks how much more often the word stands in sentences
-# labelled *good* than in those labelled *bad*, and multiplies these ratios. All readers below were trained on 3,000
+# labelled *good* than in those labelled *bad*, and multiplies these ratios. All classifiers below were trained on 3,000
 # sentences. Of each training, the state that did best on 500 validation sentences is judged once, on 500 test
-# sentences that differ from all others. The cell below also trains the reader with positions once more, from
-# a seed of its own and for 1,000 updates, where the table's readers had 600.
+# sentences that differ from all others. The cell below also trains the one with positions once more, from
+# a seed of its own and for 1,000 updates, where the table's had 600.
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-reader", "nbval-ignore-output"]
 drawn = which_clause(4000)
@@ -273,24 +362,24 @@ lines = [torch.tensor([ids[w] for w in one.text.split()]) for one in drawn]
 lines = nn.utils.rnn.pad_sequence(lines, batch_first=True)
 labels = torch.tensor([int(one.positive) for one in drawn])
 torch.manual_seed(7)
-reader = Reader(len(ids) + 1)
-optimizer, best = torch.optim.Adam(reader.parameters(), lr=0.005), (-1.0, None)
+classifier = Classifier(len(ids) + 1)
+optimizer, best = torch.optim.Adam(classifier.parameters(), lr=0.005), (-1.0, None)
 
 
 def share_right(part):
     with torch.no_grad():
-        said = reader(lines[part], lengths[part]).argmax(-1)
+        said = classifier(lines[part], lengths[part]).argmax(-1)
     return (said == labels[part]).float().mean().item()
 
 
 for update in range(1000):
     at = torch.randint(3000, (64,))
-    loss = F.cross_entropy(reader(lines[at], lengths[at]), labels[at])
+    loss = F.cross_entropy(classifier(lines[at], lengths[at]), labels[at])
     optimizer.zero_grad(), loss.backward(), optimizer.step()
     if update % 100 == 99 and share_right(slice(3000, 3500)) > best[0]:
-        kept = {name: value.clone() for name, value in reader.state_dict().items()}
+        kept = {name: value.clone() for name, value in classifier.state_dict().items()}
         best = share_right(slice(3000, 3500)), kept
-reader.load_state_dict(best[1])
+classifier.load_state_dict(best[1])
 print(f"here and now, with positions: {share_right(slice(3500, 4000)):.2f}")
 labels_of = {}  # of the training sentences with the same words, in whatever order
 for one in drawn[:3000]:
@@ -308,7 +397,7 @@ rows.append(
     ["naive Bayes, from counts", f"{stored['clause, counting words']:.2f}", "", ""]
 )
 ResultTable(
-    ("reader", "seed 1", "seed 2", "seed 3"), rows, "Share right on test sentences"
+    ("classifier", "seed 1", "seed 2", "seed 3"), rows, "Share right on test sentences"
 )
 
 # %% [markdown]
@@ -317,7 +406,7 @@ ResultTable(
 # Bags of words stay near one half or below it, with a hidden layer as well. (Why below? All sentences differ,
 # so a sentence that was trained on is not tested, but its twin may be. {{ twins }} of the 500 test sentences
 # share their words with training sentences of the opposite label alone, only {{ fellows }} with training sentences
-# of the same label alone. A reader that remembers the words leans the wrong way.) Self-attention without positions is such a
+# of the same label alone. A classifier that remembers the words leans the wrong way.) Self-attention without positions is such a
 # bag too, as {eq}`eq-equivariance` says. With positions it hardly makes a mistake. Neither does a GRU
 # whose states are read by one learned query. So *self*-attention is one way to find out which word belongs to which, not the only one.
 #
@@ -343,24 +432,20 @@ shares = {name: found["test"] for name, found in reviews["readers"].items()}
 rows = [[name, *(f"{share:.3f}" for share in found)] for name, found in shares.items()]
 rows.append(["naive Bayes, from counts", f"{reviews['naive Bayes']:.3f}", "", ""])
 rows.append(["always the larger class", f"{reviews['larger class']:.3f}", "", ""])
-columns = "reader", "seed 1", "seed 2", "seed 3"
+columns = "classifier", "seed 1", "seed 2", "seed 3"
 ResultTable(columns, rows, "Share right, 1,000 test sentences")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
 # Self-attention got {{ low_high(shares["self-attention with positions"], ".3f") }} right, the bag of words
-# {{ low_high(shares["bag of words"], ".3f") }}, naive Bayes {{ f"{reviews['naive Bayes']:.3f}" }}. The ranges
-# of the two trained readers do not overlap, but all were judged on the same 1,000 sentences. So compare the
-# two readers sentence by sentence, where the majority of a reader's three seeds decides (which narrows the gap
-# between them). On {{ reviews["alone right"]["bag"] }}
-# sentences only the bag was right, on {{ reviews["alone right"]["attends"] }} only self-attention. A fair
-# coin divides them at least as unevenly with probability {{ f"{reviews['alone right']['luck']:.2f}" }}: no
-# difference is shown between these two. That self-attention is *better* is not shown either; perhaps reviews
-# seldom ask which word belongs to which.
-#
-# This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from scratch, a layer whose input is not added to its output, states of 32 numbers, and dropout that was chosen for each reader on validation among three rates. Pretrained
-# models, which have read millions of sentences before, are another matter.
+# {{ low_high(shares["bag of words"], ".3f") }}, naive Bayes {{ f"{reviews['naive Bayes']:.3f}" }}. Is the bag
+# better? Compare the two sentence by sentence, where the majority of three seeds decides. On
+# {{ reviews["alone right"]["bag"] }} sentences only the bag was right, on
+# {{ reviews["alone right"]["attends"] }} only self-attention. A fair coin divides them at least as unevenly
+# with probability {{ f"{reviews['alone right']['luck']:.2f}" }}: no difference is shown between these two.
+# Perhaps reviews seldom ask which word belongs to which. This holds for small models trained from scratch;
+# pretrained ones, which have read millions of sentences before, are another matter.
 #
 # </details>
 
@@ -437,27 +522,23 @@ ResultTable(columns, rows, "Mean weight, test sentences")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In each of the three models some head lets a determiner give its noun {{ low_high(on_noun) }} of the weight.
-# Other words give {{ low_high(baseline) }} to what stands at the same distances, and {{ low_high(to_nouns) }}
-# to nouns there. In the best untrained head a determiner gives its noun {{ low_high(best_fresh) }}. So
-# neither the distance nor a liking for nouns explains all of it. The head's number differs from seed to seed;
-# it was chosen on validation sentences. A head of layer 2 looks at states that layer 1 has mixed, not at bare
-# words. Nobody drew this pattern.
+# Each of the three models has a head in which determiners put {{ low_high(on_noun) }} of their weight on their
+# noun. Other words put {{ low_high(baseline) }} on what stands at the same distances, and
+# {{ low_high(to_nouns) }} on nouns there; in the best untrained head it is {{ low_high(best_fresh) }}. So
+# neither the distance nor a liking for nouns explains all of it. The head, chosen on validation sentences,
+# has another number in each seed.
 #
 # </details>
 #
-# Does such a head make a good translator? The table shows how the three models translate the book's five
-# sentences. Below it are the maps of seed 1 for the same sentences, with their right translations. Look for
-# the head yourself: between the first *the* and *owls* stands an adjective.
+# Here are the maps of seed 1 for the book's five sentences, with their right translations. Look for the head
+# yourself: between the first *the* and *owls* stands an adjective.
 
 # %% tags=["hide-input"]
 translator = measured("heads")
 five = [run["five"] for run in translator["compared"]["4"]]
-rows = [[pair.source, *said] for pair, *said in zip(FIVE, *five)]
-columns = "", "seed 1", "seed 2", "seed 3"
-ResultTable(columns, rows, "The book's five sentences, greedy search")
-
-# %% tags=["hide-input"]
+shown, counted = far["maps"][0], far["counting pairs"]
+luckiest, times = max(far["endings"].items(), key=lambda ending: ending[1])
+best_of_all = times / sum(far["endings"].values())
 maps = translator["maps"]
 looks = torch.tensor(maps[2]["weights"]["source"]) / 100  # layer, head, row, column
 HeadsExplorer(
@@ -473,42 +554,41 @@ HeadsExplorer(
 # %% [markdown]
 # <details><summary>Which head is it?</summary>
 #
-# Head 1 of layer 1: it gives *owls* {{ f"{looks[0, 0, 0, 2]:.2f}" }} of the first *the*'s weight. (Head 2 of layer 2 gives it {{ f"{looks[1, 1, 0, 2]:.2f}" }}.) Head 3 of
-# layer 2, the first in the order by next place, gives *owls* {{ f"{looks[1, 2, 0, 2]:.2f}" }}. The pattern
-# holds in the mean, not always: from the word *the* before *strawberry*, head 1 of layer 1 gives the noun
+# Head 1 of layer 1: it gives *owls* {{ f"{looks[0, 0, 0, 2]:.2f}" }} of the first *the*'s weight. The pattern
+# holds in the mean, not always: from the *the* before *strawberry*, it gives the noun
 # {{ f"{looks[0, 0, 6, 7]:.2f}" }}.
 #
 # </details>
 #
 # **A head that finds the noun is not yet a right translation.** After
-# {{ f"{translator['card']['updates']}" }} updates only the first of these five sentences is right. Each noun of the source has its right
-# article, but in sentences 2 to 4 the verb is wrong or missing, and in the last the hero is the one who is
-# missed. Whether the articles need that head, five sentences cannot tell.
+# {{ f"{translator['card']['updates']}" }} updates only the first of these five sentences is right, in all
+# three models. Each noun has its right article, but in sentences 2 to 4 the verb is wrong or missing.
 #
 # ### In German captions
 #
-# *Ein Mann bereitet am Herd Essen zu* (a man prepares food at the stove) has a verb in two parts:
-# *bereitet* announces *zu*, from far back. Does a layer of self-attention learn to use it? The next-word
-# model from above was trained on {{ f"{far['card']['captions']:,}" }} German captions of Multi30k, with {{
-# f"{far['card']['updates']:,}" }} updates from each of three seeds. Of the test captions {{ far["tested
-# on"]["that end in a prefix"] }} end in such a part, one of seven words. The map is that of seed 1, for a
-# caption that it has not seen.
+# *Ein Mann bereitet am Herd Essen zu* (a man prepares food at the stove) has a verb in two parts: *bereitet*
+# announces the particle *zu*. Does a layer of self-attention learn to use that? The next-word
+# model from above, trained three times on {{ f"{far['card']['captions']:,}" }} German captions of Multi30k,
+# shows no sign of it: among the seven particles it is right no more often than a bigram
+# model, or than always answering *zu*. The row of *essen*, which has to predict *zu*, gives *bereitet*
+# {{ f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }} in the two heads, where
+# equal weights would give {{ f"{1 / 7:.2f}" }}. So the second head looks back; but *zu* gets a probability of
+# {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.**
+#
+# Folded below: the translations, the particles, a caption's maps.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two maps of a German caption that looks at itself under a causal mask, one for each head: lower triangles, with the weight of the last rows spread over several words."}}
+# %% tags=["hide-input", "hide-output"] mystnb={"image": {"alt": "Two maps of a German caption that looks at itself under a causal mask, one for each head: lower triangles, with the weight of the last rows spread over several words."}}
+rows = [[pair.source, *said] for pair, *said in zip(FIVE, *five)]
+columns = "", "seed 1", "seed 2", "seed 3"
+display(ResultTable(columns, rows, "The book's five sentences, greedy search"))
 rows = [
     [f"self-attention, seed {seed}", *(f"{run[name]:.2f}" for name in FAR)]
     for seed, run in enumerate(far["runs"], 1)
 ]
-counted = far["counting pairs"]
-rows.append(["counting words after a word", *(f"{counted[name]:.2f}" for name in FAR)])
-usual = far["always the most frequent"]
-rows.append(["always the most frequent in training", "", f"{usual:.2f}"])
-luckiest, times = max(far["endings"].items(), key=lambda ending: ending[1])
-best_of_all = times / sum(far["endings"].values())
-rows.append([f"always {luckiest}, the most frequent here", "", f"{best_of_all:.2f}"])
+rows.append(["bigram model", *(f"{counted[name]:.2f}" for name in FAR)])
+rows.append([f"always {luckiest}", "", f"{best_of_all:.2f}"])
 columns = "", "of all words", "of the seven"
-display(ResultTable(columns, rows, "Share of verbs' second parts named correctly"))
-shown = far["maps"][0]
+display(ResultTable(columns, rows, "Share of particles predicted correctly"))
 figure, panels = plt.subplots(2, 1, figsize=(5.0, 7.6), layout="constrained")
 for ax, head, name in zip(panels, shown["weights"], ("head 1", "head 2")):
     reads = shown["reads"]
@@ -516,13 +596,6 @@ for ax, head, name in zip(panels, shown["weights"], ("head 1", "head 2")):
     ax.set(title=name, xlabel="looked at", ylabel="asks")
 plt.show()
 experiment_card(far["card"])
-
-# %% [markdown]
-# There is no sign of it in what the model names: of the seven words it picks the right one no more often than
-# counts that see only one word back, or than whoever always says *zu*. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
-# f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}, and equal weights would
-# give it {{ f"{1 / 7:.2f}" }}. So the second head looks back; but the model gives *zu* a probability of
-# {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.** Longer training or a deeper model may learn more.
 
 # %% [markdown]
 # ## What it costs
@@ -585,44 +658,38 @@ ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, f
 # **Self-attention is not "faster" as such. Here it took less time while sentences had no more words than a
 # state has numbers.** By the formula the two are level at $T = d$. Measured, they were not: there the GRU
 # took {{ low_high(ratio["64", "64"], ".1f") }} times as long as self-attention with weights at size 64, and
-# {{ low_high(ratio["256", "256"], ".1f") }} times at size 256. The two crossed at longer sentences. What
-# self-attention has besides: where the whole sentence is known, as in reading and in training, no step of a
-# layer waits for another. (A model that writes still waits for each of its own words.) One thread cannot show what that
-# is worth.
+# {{ low_high(ratio["256", "256"], ".1f") }} times at size 256. Besides, where the whole sentence is known, as in
+# reading and in training, no step of a layer of self-attention waits for another. One thread cannot show what that is worth.
 
 # %% [markdown]
 # ## Where it breaks
 #
-# **"My loss fell to 0 at once."** Probe the mask, and check the shift: row $t$ reads $y_{t-1}$ and names
+# **"My loss fell to 0 at once."** Probe the mask, and check the shift: row $t$ reads $y_{t-1}$ and predicts
 # $y_t$.
 #
 # **"Causal cross-attention."** A flag `causal=True`, copied from layer to layer, hides part of the source.
 # Change the last source word: the first row must move.
 #
 # **A causal flag beside a cache.** With one new query and five kept keys,
-# `scaled_dot_product_attention(..., is_causal=True)` aligns the two at the *start*: the query sees the first key
-# alone, and no error tells you. One new query may see every key, so it needs no flag.
+# `scaled_dot_product_attention(..., is_causal=True)` aligns the two at the *start*: the query sees the first
+# key alone. One new query may see every key, so it needs no flag.
 #
-# **A mask of the wrong sentence.** The mask for target pads fits the source when both are equally long, and
-# no error tells you. Test with unequal lengths.
+# **A mask of the wrong sentence.** The mask for target pads fits a source of equal length: test with others.
 #
 # **A mean over pads.** Then a class depends on the longest sentence in the batch.
-
-# %% [markdown]
+#
 # <details><summary>Why do we still mask when the model writes?</summary>
 #
-# While it writes one word at a time there is no later word, and the last row needs no mask. But in training
-# the rows of earlier words were computed under it. Without it they would now see later words, and the next
-# layer has not learned to read such rows. A decoder that keeps earlier keys and values computes only the new
-# rows, with a column for every word so far.
+# While it writes one word at a time, the last row needs no mask. But in training the rows of earlier words
+# were computed under it. Without it they would see later words, and the next layer has not learned to read
+# such rows. A decoder with a cache of earlier keys and values computes only the new rows.
 #
 # </details>
 #
 # <details><summary>Does a padded batch need a padding mask beside the causal one?</summary>
 #
-# With pads on the right, real rows never see one: pads come later. Rows of pads do see pads, and must not
-# count in the loss. With pads on the left every real row sees pads, so the mask is needed. The rows of the
-# pads then have nothing to look at: all words up to a pad are pads.
+# With pads on the right, real rows never see one: pads come later. Rows of pads do, and must not
+# count in the loss. With pads on the left every real row sees pads, so the mask is needed.
 #
 # </details>
 

@@ -14,18 +14,26 @@ from seqattn.data import TINY, which_clause
 
 
 def test_the_numbers_by_hand():
-    scores = TINY.h @ TINY.h.T / math.sqrt(2)
-    rounded = [[0.88, 0.18, 0.0], [0.18, 1.77, -1.24], [0.0, -1.24, 0.88]]
-    torch.testing.assert_close(scores, torch.tensor(rounded).to(scores), atol=0.005, rtol=0)
+    # The states compared with each other.
+    weights = (TINY.h @ TINY.h.T / math.sqrt(2)).softmax(-1)
+    assert weights[0].tolist() == pytest.approx([0.52, 0.26, 0.22], abs=0.005)
+    assert (weights @ TINY.h)[0].tolist() == pytest.approx([0.50, 0.43], abs=0.005)
+    assert (weights.diagonal() == weights.amax(-1)).all()
+    # Three matrices.
+    W_q, W_k, W_v = torch.tensor([[[1, 1], [0, -1]], [[0, 1], [2, 0]], [[1, 0], [2, 1]]]).to(TINY.h)
+    Q, K, V = TINY.h @ W_q, TINY.h @ W_k, TINY.h @ W_v
+    assert Q[0].tolist() == [1, 0.5]
+    assert K.tolist() == [[1, 1], [3, -0.5], [-2, 0.5]]
+    assert V.tolist() == [[2, 0.5], [2.5, 1.5], [-1.5, -1]]
+    assert (K @ Q[0]).tolist() == [1.5, 2.75, -1.75]
+    scores = Q @ K.T / math.sqrt(2)
+    assert scores[0].tolist() == pytest.approx([1.06, 1.94, -1.24], abs=0.005)
     weights = scores.softmax(-1)
-    by_hand = torch.tensor([[0.52, 0.26, 0.22], [0.16, 0.80, 0.04], [0.27, 0.08, 0.65]])
-    torch.testing.assert_close(weights, by_hand.to(weights), atol=0.005, rtol=0)
-    outputs = torch.tensor([[0.50, 0.43], [-0.22, 1.24], [0.56, -0.40]])
-    torch.testing.assert_close(weights @ TINY.h, outputs.to(weights), atol=0.005, rtol=0)
+    assert weights[0].tolist() == pytest.approx([0.28, 0.69, 0.03], abs=0.005)
+    assert (weights @ V)[0].tolist() == pytest.approx([2.24, 1.14], abs=0.005)
     causal = scores.masked_fill(~causal_mask(3), -math.inf).softmax(-1)
     assert causal[0].tolist() == [1, 0, 0]
     assert torch.equal(causal[2], weights[2])
-    assert (weights.diagonal() == weights.amax(-1)).all()
 
 
 def test_one_matrix_makes_scores_symmetric():
