@@ -13,8 +13,8 @@
 # %% [markdown]
 # # 5. Scaled dot products, low rank, all at once
 #
-# Divide a product by $\sqrt d$: nearly every Transformer does. You derive for which vectors that is right,
-# and measure some for which it is wrong. Then you split a matrix into two thin ones. On one task, a score
+# Nearly every Transformer divides its dot products by $\sqrt d$. Here you derive when that is right, and measure
+# cases where it is wrong. Then you split a matrix into two thin ones. On one task, a score
 # that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all scores of
 # this part stand in one table.
 #

@@ -14,10 +14,9 @@
 # # 6. The decoder: two orders of one step
 #
 # This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
-# You write a step that can be both Bahdanau's and Luong's. If a decoder asks with its state alone, two probes tell
-# you which state asks, and whether attention reaches the update, whatever the program is called. And you see a
-# single line decide what a
-# translator learns in its first updates.
+# You write a step that can be both Bahdanau's and Luong's. Two probes tell you, of any decoder whose query is its
+# state alone, which state that is and whether the context reaches its recurrence. And one line of initialisation
+# turns out to decide what a translator learns first.
 #
 # **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the
 # multiplicative scores](04_multiplicative.ipynb). **This chapter covers** the decoder's step in both orders,
@@ -227,8 +226,7 @@ ResultTable(heads, rows, "A real caption, step by step")
 # | Luong et al., no feeding | $s_t$, after the update | nothing |
 # | Luong et al., input feeding | $s_t$, after the update | $\tilde s_{t-1}$, the last readout |
 #
-# One combination is impossible: asking with $s_t$ and feeding $c_t$ into the update that makes $s_t$. What is fed
-# must be there already.
+# One combination is impossible: $s_t$ cannot be the query for $c_t$ if computing $s_t$ already needs $c_t$.
 
 # %% [markdown]
 # ### The readouts

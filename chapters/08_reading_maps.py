@@ -15,7 +15,7 @@
 #
 # A map is a measurement. It has units, it has an error, and it can be shifted by one. In this chapter you
 # learn to read a map, to turn it into links between words, and to score those links. You test a map before
-# you believe it. At the end you know what a wide look warns of, and how to notice that a translation has
+# you believe it. At the end you know what a diffuse row warns of, and how to notice that a translation has
 # lost a clause.
 #
 # **You need** entropy from [soft addressing](02_soft_addressing.ipynb) and the error rate of links from
@@ -133,7 +133,7 @@ for name, by in (("A", 1), ("B", 0)):
 #
 # $$ \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|} $$ (eq-aer-sure-possible)
 #
-# A possible link that is found helps the count above as much as it costs below. Leave it out, and it does
+# Finding a possible link adds one to the numerator and one to the denominator. Leave it out, and it does
 # not count as missed: a rate of 0 stays 0, and a higher rate rises only a little. By hand: of the eight
 # links in our sentence, call two possible: *s'* and *est* with *sat*. Let six links be found, five of them
 # sure, and *s'* with *sat*. Then $|A| = 6$, $|S| = 6$, and AER $= 1 - (5 + 6)/12 = 0.083$.
@@ -535,10 +535,11 @@ ResultTable(
 # %% [markdown]
 # In training, entropy starts near its maximum, as a fresh model's weights are nearly uniform, and falls while links appear: see [chapter 3](03_additive.ipynb).
 #
-# ## Does a wide look warn of an error?
+# ## Does a diffuse row predict an error?
 #
 # Let the model read the true words, and mark each step whose likeliest word is not the true one. Does
-# its row have a higher entropy there? The **area under the ROC curve** answers in one number. Draw a wrong step and a right one: how often is the wrong one's entropy the higher? By chance it is 0.5. A rival needs no
+# its row have a higher entropy there? The **area under the ROC curve** answers in one number. Pick a wrong step
+# and a right one at random: how often does the wrong one have the higher entropy? By chance it is 0.5. A rival needs no
 # map: one minus the probability of the likeliest word at the output. The model was trained on at most 12 words.
 #
 # ```{predict} does-it-warn
