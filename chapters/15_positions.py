@@ -324,7 +324,7 @@ ResultTable(
 # {{ low_high(over_seeds(longer["none"], "bleu")) }} after {{ f"{many:,}" }} updates: in short sentences a
 # bag of English words, and a decoder that knows how French goes on, settle most of it. With positions of any kind it is
 # {{ low_high([bleu for way in WAYS[1:] for bleu in over_seeds(longer[way], "bleu")]) }}. Between the three
-# kinds the ranges overlap: **no difference seen.**
+# kinds the ranges overlap.
 #
 # - **On shuffled sentences the model without positions is ahead of the others**, by far (after
 #   {{ f"{many:,}" }} updates). For this model nothing has happened. The others were given another sentence,
@@ -411,11 +411,10 @@ ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# After {{ f"{many:,}" }} updates, waves on the source side alone bring BLEU to
-# {{ low_high(grid["source alone"]) }}, and waves on both sides to {{ low_high(grid["sinusoidal"]) }}: no
-# difference seen. On the target side alone they bring it to {{ low_high(grid["target alone"]) }}, and without
-# any waves it is {{ low_high(grid["none"]) }}: no difference seen, either. **These models need positions on
-# the source side.** The decoder has other means: its causal mask, the words that it has written, and what it
+# **These models need positions on the source side.** After {{ f"{many:,}" }} updates, waves there alone bring BLEU to
+# {{ low_high(grid["source alone"]) }}, and waves on both sides to {{ low_high(grid["sinusoidal"]) }}. On the target
+# side alone they bring it to {{ low_high(grid["target alone"]) }}, and without any waves it is
+# {{ low_high(grid["none"]) }}. Both pairs of ranges overlap. The decoder has other means: its causal mask, the words that it has written, and what it
 # reads of a source that has positions. Which of them it uses, this experiment does not tell.
 #
 # After {{ few }} updates, waves on both sides were ahead of waves on the source side alone in all seeds. So
