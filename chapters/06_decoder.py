@@ -28,8 +28,8 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Two decoders write one word a step, and both do the same few things at each step. They do them in another order.
-# Which of the two has already read its own last word when it chooses where to look?
+# Two decoders do the same few things for each word that they write, but in different orders. Which of the two has
+# already read its own last word when it chooses where to look?
 #
 # Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's (another
 # model, with another encoder and score). Look at which state asks, and at what the **recurrent step** reads: the
@@ -558,8 +558,8 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # <details><summary>What the output shows</summary>
 #
 # **Every decoder that uses its context is far ahead of the one that ignores it. Between the designs of the two
-# papers no difference holds on validation and test sentences alike.** The design of neither paper, which asks early and keeps
-# the context out of the recurrent step, is behind all three.
+# papers no difference holds on validation and test sentences alike.** The design of neither paper, which asks early
+# and keeps the context out of the recurrent step, is behind all three.
 #
 # </details>
 
