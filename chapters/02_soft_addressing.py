@@ -33,7 +33,7 @@ INSTALL
 #
 # Here is a memory of four entries that always answers. Each entry has a **key**, an arrow in the plane,
 # and a **value**, a number. You ask with a **query**, the orange arrow, and get a mixture of the four
-# values: the better a key fits the query, the larger the **weight** of its value. Tick *hard* and it
+# values: the better a key fits the query, the larger the **attention weight**, or *weight*, of its value. Tick *hard* and it
 # behaves more like a dictionary: it returns the value of the best key alone.
 #
 # Answer the question in the figure first. Then move the query.
@@ -77,8 +77,7 @@ SoftLookup()
 #
 # </details>
 #
-# One formula with four steps does all that this figure shows. (The figure needs only three of them.) The rest of the
-# chapter builds it.
+# One formula, **attention**, does all this in three steps; a fourth, the mask, comes later. The rest of the chapter builds it.
 
 # %% [markdown]
 # ## By hand
@@ -96,7 +95,7 @@ SoftLookup()
 # | mat | $(0.5, -1.0)$ | $0.5\cdot 0.5 + 1.0\cdot(-1.0) = -0.75$ | 0.47 | $0.47/6.68 = 0.07$ |
 # | | | | 6.68 | 1.00 |
 #
-# The answer, called the **context**, is the mixture $c = 0.41\,(1.0, 0.5)$ $+\ 0.52\,(-0.5, 1.5)$
+# The answer, called the **context** or **context vector**, is the mixture $c = 0.41\,(1.0, 0.5)$ $+\ 0.52\,(-0.5, 1.5)$
 # $+\ 0.07\,(0.5, -1.0)$ $\approx (0.18, 0.92)$. A hard lookup would have returned the state of
 # *sat* alone. Check the columns:
 
@@ -476,8 +475,8 @@ def first_gradients(temperature):  # the largest entry for each query
 # share that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is
 # 12.5%). Size is not the whole story: in 64 bits and without that constant most queries still fail.
 #
-# Soft addressing learns because its weights are *not* saturated. To keep them so at the start of training, the Transformer divides
-# its dot products by $\sqrt{d}$: the *scaled* dot product of a later chapter.
+# Soft addressing learns because its weights are *not* saturated. To keep it that way at the start of training, the
+# Transformer divides its dot products by $\sqrt{d}$ ([chapter 5](05_scaled.ipynb)).
 #
 # </details>
 #
@@ -541,8 +540,8 @@ def minus_10_000(e, real):  # added, and finite
 
 
 # %% [markdown]
-# To see what they do, take four sentences of 4, 3, 2 and 1 words, with four queries each. There are then
-# as many queries as sentences and as positions, so every wrong shape fits. The pictures show the third
+# To see what they do, take four sentences of 4, 3, 2 and 1 words, with four queries each. With as many queries
+# as sentences and as positions, a mask of the wrong shape broadcasts without an error. The pictures show the third
 # sentence: two words and two pads, with one row for each query. Hatched columns are pads; a good picture
 # has 0 in all hatched cells and rows that sum to 1. On the left the pads' scores are 0; on the right they
 # are 35.

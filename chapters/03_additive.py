@@ -13,8 +13,8 @@
 # %% [markdown]
 # # 3. Additive attention
 #
-# A decoder state and an encoder state need not have the same size, and their numbers need not mean the
-# same things. In this chapter a small network learns to compare them: the network with which Bahdanau,
+# A decoder state and an encoder state, the **hidden states** of two recurrent networks, need not have the same
+# size, and their numbers need not mean the same things. In this chapter a small network learns to compare them: the network with which Bahdanau,
 # Cho and Bengio (2015) brought attention to translation. You compute it on paper, write it in five lines,
 # and build a translator around it that you can use.
 #
@@ -35,9 +35,9 @@ INSTALL
 # bends the sum, and a vector $v$ turns it into one score.
 #
 # The figure shows every number on the way from the decoder state $s$ to the weights of three words. Note
-# that the projected state $W_q s$ is added to *all three* words alike, and remember that the softmax of
-# the last chapter ignored whatever was added to all scores. Answer the question, then move $s$: drag it
-# in the plane, or use the sliders.
+# that the projected state $W_q s$ is added to *all three* words alike, and recall from
+# [chapter 2](02_soft_addressing.ipynb) that adding a constant to all scores leaves the softmax unchanged. Answer
+# the question, then move $s$: drag it in the plane, or use the sliders.
 
 # %% tags=["hide-input"]
 import math
@@ -120,7 +120,8 @@ print("context", context)
 #
 # Let $h_i$ be the encoder state at source position $i$, with $d_h$ numbers. Let $s$ be the decoder state
 # that asks, with $d_s$ numbers. Bahdanau et al. (2015) take the state *before* step $t$, $s_{t-1}$; a
-# section below explains what that means. Their score is
+# section below explains what that means. They call the network that scores
+# the **alignment model**; its score is
 #
 # $$ \scores{e_{ti}} = v^\top \tanh(W_q\, \query{s_{t-1}} + W_k\, \keys{h_i}) $$ (eq-additive-score)
 #
@@ -349,9 +350,10 @@ print("context", tuple(context.shape), " weights", tuple(weights.shape))
 # Two questions remain: when to ask, and what to do with the answer. The *decoder* is the part of the
 # model that writes the translation, one word at each step. It is a recurrent network: its state $s_t$
 # sums up what has been written so far. Each step has five events, in this order: **ask** (the old state
-# is compared with every encoder state), **weigh** (softmax), **mix** (the context), **update** (the new
-# state) and **say** (the next word). The figure goes through them with the numbers of a small trained
-# translator. Look at which state asks, and at what the update reads.
+# is compared with every encoder state), **weigh** (softmax), **mix** (the context, or *context vector*),
+# **recurrent step** (the GRU makes the new state) and **say** (the next word). The figure goes through them with
+# the numbers of a small trained translator; it calls the recurrent step *update*. Look at which state asks, and at
+# what the recurrent step reads.
 
 # %% tags=["hide-input"]
 Unrolled(phases=["decode"], event=10, title="One step in the order of Bahdanau et al.")
@@ -365,7 +367,7 @@ Unrolled(phases=["decode"], event=10, title="One step in the order of Bahdanau e
 # \text{ask:}\quad& e_{ti} = v^\top \tanh(W_q s_{t-1} + W_k h_i) \\
 # \text{weigh:}\quad& \alpha_{ti} = \frac{\exp(e_{ti})}{\sum_j \exp(e_{tj})} \\
 # \text{mix:}\quad& c_t = \sum_i \alpha_{ti} h_i \\
-# \text{update:}\quad& s_t = \mathrm{GRU}\big(s_{t-1}, [E y_{t-1}; c_t]\big) \\
+# \text{GRU step:}\quad& s_t = \mathrm{GRU}\big(s_{t-1}, [E y_{t-1}; c_t]\big) \\
 # \text{say:}\quad& p(y_t \mid y_{<t}, x) \\
 # &\quad = \mathrm{softmax}\big(W_o\, g(s_t, c_t, E y_{t-1})\big)
 # \end{aligned}
@@ -401,12 +403,11 @@ print("state", tuple(state.shape), " weights", tuple(weights.shape))
 # %% [markdown]
 # Look at the order: the state that asks has not yet read $y_{t-1}$. When the decoder decides where to
 # look for word $t$, it has read the words up to $t-2$. Of word $t-1$ it knows only what it expected when
-# it wrote that word. Luong et al. (2015) moved one event: the update comes first, and the new state $s_t$ asks. Any
+# it wrote that word. Luong et al. (2015) moved one event: the recurrent step comes first, and the new state $s_t$ asks. Any
 # score can go with either order.
 #
-# If a decoder asks with its state alone, and not with the last word as well, a probe shows which order it follows,
-# whatever its name says. Change
-# the token that step 4 reads, and see which rows of the *attention map* move. (The map is the table of
+# For a decoder whose query is its state alone, a probe shows which order it follows, whatever the class is called.
+# Change the token that step 4 reads, and see which rows of the *attention map* move. (The map is the table of
 # weights, with one row for each target word and one column for each source word.) The cell does this for both
 # orders, each with two scores. (*General* is a product of query and key with a matrix between them; the next
 # chapter explains it.)
@@ -442,8 +443,8 @@ for style in ("bahdanau", "luong"):
 # <details><summary>What the output shows</summary>
 #
 # The score makes no difference; the order does. In both orders row $t$ belongs to the word written at step $t$: the map
-# itself is not shifted. What differs is whether the state that asks has read the last word. Code that calls itself "Luong"
-# and yet asks before the update is found out by this probe.
+# itself is not shifted. What differs is whether the state that asks has read the last word. The probe exposes code that
+# is called "Luong" but attends before the recurrent step.
 #
 # </details>
 
@@ -779,7 +780,7 @@ plt.show()
 # ## Use it
 #
 # Here are the five sentences, as promised. The translator now writes alone: each step reads the word that
-# the model itself wrote at the step before. (It keeps the five most promising beginnings at each step.
+# the model itself wrote at the step before. Decoding of this kind is called **autoregressive**. (It keeps the five most promising beginnings at each step.
 # This is *beam search*, which a later chapter explains.)
 
 # %% tags=["hide-output", "hide-until-which-fail", "nbval-ignore-output"]
@@ -888,21 +889,29 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **With the penalty the error rates are lower.** Every seed with it has a lower error rate than every seed without.
-#   (With three seeds on each side luck alone separates the ranges one time in ten; [chapter 17](17_evaluation.ipynb) counts it.)
-#   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges are apart at two of three
-#   learning rates.) But with the penalty more words look most at `<eos>`, and a missing link costs less than a wrong
-#   one. If those words count as wrong, the ranges overlap slightly (0.184 to 0.200 with it, 0.198 to 0.275 without):
-#   whether the links are better depends on the rule.
+# - **With the penalty the error rates are lower**: {{ low_high(table["with the penalty", "aer"], ".2f") }} against
+#   {{ low_high(table["without", "aer"], ".2f") }} without. Treat this as a hint: three seeds a side separate by luck
+#   one time in ten, and the ranges meet if words that look at `<eos>` count as wrong.
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
-# - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 is level with the worst seed
-#   that had the penalty, and less than 0.01 below the best that had none: too little to call a difference.
+# - **The yardsticks.** All six trainings are below the diagonal, and near IBM Model 1.
 # - **Near copies.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in
 #   a single word. On the other sentences the three seeds with the penalty have BLEU
 #   {{ low_high([run["alone"]["bleu"] for run in runs["with the penalty"]], ".1f") }}. All come from one
 #   small grammar.
 # - **The learning rate** matters. The one we took, 0.01, had the highest BLEU of the three on validation
 #   sentences.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>How sure is this?</summary>
+#
+# Every seed with the penalty has a lower error rate than every seed without. [Chapter 17](17_evaluation.ipynb) counts
+# how often luck alone does that. In [the capstone](20_study.ipynb), with a factor of 0.1 and other settings, the
+# ranges are apart at two of three learning rates. But with the penalty more words look most at `<eos>`, and a
+# missing link costs less than a wrong one. If those words count as wrong, the ranges overlap slightly (0.184 to
+# 0.200 with it, 0.198 to 0.275 without): whether the links are better depends on the rule. IBM Model 1 is level with
+# the worst seed that had the penalty, and less than 0.01 below the best that had none.
 #
 # </details>
 
@@ -1196,12 +1205,13 @@ for scale in (0.1, 1, 10, 100):
 # - The additive score $v^\top\tanh(W_q s + W_k h_i)$ is a network with one hidden layer that reads a
 #   pair of states of any two sizes; "concat" is the same with the weights in one matrix.
 # - It is bounded by $\lVert v\rVert_1$. A bias inside the tanh changes weights; one after $v$ does not.
-# - Bahdanau's decoder asks with $s_{t-1}$, then updates. Order and score are independent choices, and a
+# - Bahdanau's decoder asks with $s_{t-1}$, then takes its recurrent step. Order and score are independent choices, and a
 #   probe tells which order a program follows.
 # - Keys are projected once for each sentence.
 # - The bend of the tanh lets the query matter.
-# - In the trainings without a penalty alignment emerged from translation alone. (In the short ones of [chapter 6](06_decoder.ipynb) some decoders have links hardly better than the diagonal's.) A penalty can ask that each word be looked at;
-#   here the error rate fell, by a rule that passes over words that look at `<eos>`, and in the translations no difference was seen.
+# - In these trainings alignment emerged from translation alone. A penalty can ask that each word be looked at; here
+#   the error rate fell, by a rule that passes over words that look at `<eos>`, and in the translations no difference
+#   was seen.
 #
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked
 # softmax, the context and a module that learns, and checks them.

@@ -13,13 +13,13 @@
 # %% [markdown]
 # # 5. Scaled dot products, low rank, all at once
 #
-# Divide a product by $\sqrt d$: nearly every Transformer does. You derive for which vectors that is right,
-# and measure some for which it is wrong. Then you split a matrix into two thin ones. On one task, a score
+# Nearly every Transformer divides its dot products by $\sqrt d$. Here you derive when that is right, and measure
+# cases where it is wrong. Then you split a matrix into two thin ones. On one task, a score
 # that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all scores of
 # this part stand in one table.
 #
 # **You need** [multiplicative scores](04_multiplicative.ipynb). **This chapter covers** the scaled dot score and its
-# limits; attention in matrix form; the reduced-rank score; what each mechanism costs, counted; and the
+# limits; scaled dot-product attention in matrix form; the reduced-rank score; what each mechanism costs, counted; and the
 # scores compared at one budget.
 
 # %% tags=["install", "hide-cell"]
@@ -28,10 +28,10 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# One query meets ten keys. The textbook says: the more numbers a vector has, the larger the products; the
-# softmax puts all weight on one key; so divide by $\sqrt d$, where $d$ is how many numbers there are. The
-# figure lets you try that on four kinds of vectors. It starts with vectors of length 1, not divided.
-# Answer, then move $d$.
+# One query meets ten keys. Their products become scores, and a softmax makes weights of the scores. What happens
+# to the weights when the vectors have more numbers? In the figure these are drawn independently, with mean 0 and
+# variance 1; $d$ is how many there are. Answer, then move $d$. Then choose *÷ √d*, as nearly every Transformer
+# does, and move $d$ again.
 
 # %% tags=["hide-input"]
 import itertools
@@ -73,15 +73,30 @@ from seqattn.widgets import DotVariance, RankSlider
 use_style()
 torch.set_printoptions(precision=3, sci_mode=False)
 
-DotVariance()
+DotVariance(
+    kind="independent",
+    predict={
+        "question": "These vectors have independent components, and their products are "
+        "taken as they are. The size d goes from 4 to 1024. What happens to the ten "
+        "weights?",
+        "options": [
+            "They become nearly equal.",
+            "One of them takes nearly everything.",
+            "They stay about as they are.",
+        ],
+        "answer": 1,
+        "tests": "exponent",
+        "explain": [
+            "So it goes with vectors of length 1, further down the page: each of their "
+            "components shrinks.",
+            "A product of more numbers is a longer sum, and longer sums lie further apart. "
+            "The softmax turns differences into ratios.",
+            "So it is once the products are divided: choose ÷ √d and move d again.",
+        ],
+    },
+)
 
 # %% [markdown]
-# What to try:
-#
-# - Choose *independent* and move $d$ again. This is the textbook's case.
-# - Choose *÷ √d*. Which of the four kinds still have weights that are neither equal nor on one key?
-# - Stay with *length 1*, and find the factor that suits it.
-#
 # ## By hand: sixteen keys
 #
 # Let $q$ and $k$ have four numbers each, all of them $+1$ or $-1$. Take $q = (1, 1, 1, 1)$; then the
@@ -104,6 +119,38 @@ for d in (2, 4, 8):
     plain = products.square().mean()
     scaled = (products / math.sqrt(d)).square().mean()
     print(f"d = {d}: {len(keys):3d} keys, variance {plain:.3f}, scaled {scaled:.3f}")
+
+# %% [markdown]
+# ## What saturation costs
+#
+# Why care? A score far above the others takes all the weight. And where one weight is nearly 1, the
+# softmax is flat: its derivatives $\partial\alpha_i/\partial e_j = \alpha_i(\delta_{ij} - \alpha_j)$ are
+# nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and hardly any gradient comes through the weights to
+# the query. Here are ten keys with components drawn from the normal distribution. Each line
+# has two pairs of numbers, for the plain and for the divided products. A pair is the mean largest weight and the mean sum
+# of the absolute derivatives.
+
+
+# %% tags=["hide-input"]
+def saturation(scores):
+    """Mean largest weight, and mean sum of |derivatives|, over rows of scores."""
+    a = scores.softmax(-1)
+    slopes = torch.diag_embed(a) - a[:, :, None] * a[:, None]
+    return a.amax(-1).mean().item(), slopes.abs().sum((1, 2)).mean().item()
+
+
+torch.manual_seed(0)
+found = {}
+for d in (4, 64, 1024):
+    q, k = torch.randn(2000, d), torch.randn(2000, 10, d)
+    products = torch.einsum("nd,nkd->nk", q, k)
+    found[d] = saturation(products), saturation(products / math.sqrt(d))
+    plain, scaled = ("  ".join(f"{x:.2f}" for x in pair) for pair in found[d])
+    print(f"d = {d:4d}  plain: {plain}   divided: {scaled}")
+
+# %% [markdown]
+# Divided, the numbers hardly depend on $d$. Undivided, the largest weight goes to 1 and the derivatives
+# go towards 0.
 
 # %% [markdown]
 # ## In general, and what is assumed
@@ -135,40 +182,21 @@ for d in (2, 4, 8):
 # property of the vectors, and $\sqrt d$ takes no account of it.
 
 # %% [markdown]
-# ### What saturation costs
-#
-# Why care? A score far above the others takes all the weight. And where one weight is nearly 1, the
-# softmax is flat: its derivatives $\partial\alpha_i/\partial e_j = \alpha_i(\delta_{ij} - \alpha_j)$ are
-# nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and hardly any gradient comes through the weights to
-# the query. Here are ten keys with components drawn from the normal distribution. Each line
-# has two pairs of numbers, for the plain and for the divided products. A pair is the mean largest weight and the mean sum
-# of the absolute derivatives.
-
-
-# %% tags=["hide-input"]
-def saturation(scores):
-    """Mean largest weight, and mean sum of |derivatives|, over rows of scores."""
-    a = scores.softmax(-1)
-    slopes = torch.diag_embed(a) - a[:, :, None] * a[:, None]
-    return a.amax(-1).mean().item(), slopes.abs().sum((1, 2)).mean().item()
-
-
-torch.manual_seed(0)
-found = {}
-for d in (4, 64, 1024):
-    q, k = torch.randn(2000, d), torch.randn(2000, 10, d)
-    products = torch.einsum("nd,nkd->nk", q, k)
-    found[d] = saturation(products), saturation(products / math.sqrt(d))
-    plain, scaled = ("  ".join(f"{x:.2f}" for x in pair) for pair in found[d])
-    print(f"d = {d:4d}  plain: {plain}   divided: {scaled}")
-
-# %% [markdown]
-# Divided, the numbers hardly depend on $d$. Undivided, the largest weight goes to 1 and the derivatives
-# go towards 0.
-#
 # ## Which vectors need the root?
 #
-# Now take vectors that break an assumption. Let $u$ have *length 1*, its direction drawn evenly. For any
+# The rule stands on its assumptions. Here is the figure again, now to try the rule on four kinds of vectors. It
+# starts with vectors of length 1, not divided. Answer, then move $d$.
+
+# %% tags=["hide-input"]
+DotVariance()
+
+# %% [markdown]
+# What to try:
+#
+# - Choose *÷ √d*. Which of the four kinds still have weights that are neither equal nor on one key?
+# - Stay with *length 1*, and find the factor that suits it.
+#
+# Now the reason, for vectors that break an assumption. Let $u$ have *length 1*, its direction drawn evenly. For any
 # fixed $w$ of length 1, the mean of $u^\top w$ is 0, since $u$ and $-u$ are equally likely. Take $w$ as
 # one axis of a coordinate system with $d$ axes. The squares of the products of $u$ with all $d$ axes add
 # up to $\lVert u\rVert^2 = 1$, and no axis is special. So each has the mean $1/d$:
@@ -307,8 +335,8 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # $$ \mathrm{Attention}(\query{Q}, \keys{K}, \values{V})
 #    = \weights{\mathrm{softmax}}\Big(\frac{\query{Q}\,\keys{K^\top}}{\sqrt{d_k}}\Big)\,\values{V} $$ (eq-attention-matrix)
 #
-# The softmax works on each row, and the result is $(T \times d_v)$. Vaswani et al. (2017) built the
-# Transformer on it. The root is that of the *keys'* size; the values' does not matter. The cell checks the line against one query at a time. On the book's three words, scores 1.00, 1.25 and −0.75, division by
+# The softmax works on each row, and the result is $(T \times d_v)$. Vaswani et al. (2017) call it
+# **scaled dot-product attention**, and built the Transformer on it. The root is that of the *keys'* size; the values' does not matter. The cell checks the line against one query at a time. On the book's three words, scores 1.00, 1.25 and −0.75, division by
 # $\sqrt 2$ makes the weights softer and keeps their order.
 
 # %%
@@ -767,15 +795,23 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **The plain dot score is above its scaled twin**, each of its seeds above each of the twin's: BLEU
-#   {{ low_high("dot","bleu",".1f") }} against {{ low_high("scaled dot","bleu",".1f") }}. Links say the same. The last column hints at why: the scaled twin's weights stay spread out.
-# - **A score with nothing to learn**, the plain dot score, also has a higher BLEU than general and additive, again each seed above each. In links no difference from general is seen, in perplexity none from any score.
-#   Scaled dot and additive: no difference seen in BLEU and links.
-# - **Rank 8**, with a quarter of the weights of the general score: no difference seen in BLEU. Its links are
-#   worse. Trained with rank 8 or cut down to it: no difference seen in BLEU either.
+# **The plain dot score is above its scaled twin**: BLEU {{ low_high("dot","bleu",".1f") }} against
+# {{ low_high("scaled dot","bleu",".1f") }}. The last column hints at why: the scaled twin's weights stay spread out.
+# And **all of the scores** are far above the fixed vector: any two of them differ in BLEU by less than half of what
+# lies between them and the fixed vector.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>How sure is this?</summary>
+#
+# - **Plain and scaled.** Each seed of the plain score is above each of its twin's. Links say the same.
+# - **A score with nothing to learn**, the plain dot score, also has a higher BLEU than general and additive, again each seed above each. In links its range overlaps with that of general, in perplexity with those of all scores.
+#   Scaled dot and additive overlap in BLEU and links.
+# - **Rank 8**, with a quarter of the weights of the general score, overlaps with it in BLEU. Its links are
+#   worse. Trained with rank 8 or cut down to it, BLEU overlaps as well.
 # - **Location** has the highest BLEU (on validation it overlaps with dot), and its links are worse than those of the dot and the general score.
-# - **All of them** are far above the fixed vector, and on these sentences their links beat the diagonal. Any two scores differ
-#   in BLEU by less than half of what lies between them and the fixed vector.
+# - **Links.** On these sentences those of every score beat the diagonal.
 #
 # </details>
 #
@@ -911,8 +947,8 @@ assert torch.equal(one, other)  # another sentence, the same scores
 # <details><summary>Which score should I use?</summary>
 #
 # Read the table above with its limits. For recurrent states of equal size begin with the plain dot product, and measure:
-# it has no weights, and in this one grammar a higher BLEU than any other score here that compares a query with keys. (In links and perplexity no
-# difference from general is seen.) If the sizes differ, take general, or a reduced rank. If queries and keys are
+# it has no weights, and in this one grammar a higher BLEU than any other score here that compares a query with keys.
+# If the sizes differ, take general, or a reduced rank. If queries and keys are
 # normalised and then multiplied by matrices, divide by the root, and look at the spread. Give each its own learning
 # rate, or you compare rates. And do not carry the ranking of the table to other models: in [the
 # capstone](20_study.ipynb), with other readouts, orders and sizes, the additive score is ahead of general in mean

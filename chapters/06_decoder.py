@@ -14,10 +14,9 @@
 # # 6. The decoder: two orders of one step
 #
 # This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
-# You write a step that can be both Bahdanau's and Luong's. If a decoder asks with its state alone, two probes tell
-# you which state asks, and whether attention reaches the update, whatever the program is called. And you see a
-# single line decide what a
-# translator learns in its first updates.
+# You write a step that can be both Bahdanau's and Luong's. Two probes tell you, of any decoder whose query is its
+# state alone, which state that is and whether the context reaches its recurrence. And one line of initialisation
+# turns out to decide what a translator learns first.
 #
 # **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the
 # multiplicative scores](04_multiplicative.ipynb). **This chapter covers** the decoder's step in both orders,
@@ -29,17 +28,14 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Here are two trainings of one translator: the same pairs, the same seed, the same 60
-# updates. They differ in one line.
+# Two decoders do the same few things for each word that they write, but in different orders. Which of the two has
+# already read its own last word when it chooses where to look?
 #
-# In this model a *readout* turns the decoder's state and its context into features,
-# $\tilde s_t = \tanh(W_c [c_t; s_t])$. A last layer turns the features into one number for each
-# French word. We look at the features before the first update, after 20 and after 60.
-#
-# ```{predict} which-line
-# ```
+# Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's (another
+# model, with another encoder and score). Look at which state asks, and at what the **recurrent step** reads: the
+# step of the GRU, from the old state to the new one. The figure calls it *update*.
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-line", "nbval-ignore-output"] mystnb={"image": {"alt": "Six histograms of the readout's features between minus one and one, at updates 0, 20 and 60. At update 0 both trainings have a narrow peak at zero. Trained from a zero bias, nearly all features stand at minus one and at one from update 20 on. Trained from the log frequencies they spread over the whole range."}}
+# %% tags=["hide-input"]
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -71,101 +67,23 @@ from seqattn.widgets import DecoderFlow, Unrolled
 
 use_style()
 torch.set_printoptions(precision=3, sci_mode=False)
-short = [p for p in toy_corpus(8_000)["train"] if len(tokenize(p.source, "en")) <= 8]
-vocabularies = Vocabularies.learn(short, ("en", "fr"))
-examples = encode_pairs(short, vocabularies)
-batches = Batches(examples, tokens=512)
 
-
-def train_a_little(style="luong", guess=False, lr=0.01):
-    torch.manual_seed(0)
-    feeding = {} if style == "bahdanau" else {"input_feeding": False}
-    sizes = {"d_embed": 64, "d_hidden": 64, "d_encoder": 32, "dropout": 0.0}
-    config = ModelConfig(style, score="additive", readout="tanh", **sizes, **feeding)
-    model, seen = build_model(config, *map(len, vocabularies)), {}
-
-    def watch(update):
-        seen[update] = look_at_features(model)
-
-    options = {"lr": lr, "warmup": 10, "schedule": "constant", "guess": guess}
-    history = fit(model, batches, steps=60, watch=watch, every=20, **options)
-    return seen, history.losses
-
-
-def look_at_features(model):
-    """Features of the readout at all real words of one batch."""
-    seen, batch = [], next(batches.epoch(0))
-    hook = model.decoder.readout.register_forward_hook(
-        lambda *call: seen.append(call[-1])
-    )
-    with torch.no_grad():
-        model(batch.source, batch.lengths, batch.inputs)
-    hook.remove()
-    features = seen[0] if len(seen) == 1 else torch.stack(seen, 1)
-    return features[batch.targets != 0]
-
-
-TRAININGS = {
-    "bias from zero": {},
-    "bias from frequencies": {"guess": True},
-    "from zero, other order": {"style": "bahdanau"},
-    "from zero, rate 0.003": {"lr": 0.003},
-}
-first_look, flat = {}, {}
-print(
-    f"{'features beyond 0.99 at update':32s}    0   20   40   60   loss, updates 51 to 60"
-)
-for name, options in TRAININGS.items():
-    first_look[name], losses = train_a_little(**options)
-    flat[name] = [
-        (x.abs() > 0.99).float().mean().item() for x in first_look[name].values()
-    ]
-    print(f"{name:32s} " + " ".join(f"{x:4.0%}" for x in flat[name]), end="   ")
-    print(f"{sum(losses[-10:]) / 10:.2f}")
-
-figure, panels = plt.subplots(2, 3, figsize=(8.4, 3.6), sharex=True, sharey="row")
-for row, name, colour in zip(panels, list(TRAININGS)[:2], (GREY, BLUE)):
-    for ax, update in zip(row, (0, 20, 60)):
-        ax.hist(
-            first_look[name][update].flatten().numpy(),
-            bins=41,
-            range=(-1, 1),
-            color=colour,
-        )
-        ax.set_title(f"{name}, update {update}", fontsize=9)
-        ax.set_yticks([])
-        ax.set_ylabel("count", fontsize=9)
-for ax in panels[1]:
-    ax.set_xlabel("feature")
-plt.show()
-
-# %% [markdown]
-# <details><summary>What the output shows</summary>
-#
-# The line is `guess=True`: the bias of the last layer starts as the logarithm of each word's frequency,
-# not at zero. Without it, in this run and in both orders, the readout has become almost a constant:
-# nearly every feature is close to $+1$ at all words of a batch, or close to $-1$ at all of them. A tanh is
-# flat there, and passes almost nothing back. A section below says why, and measures with three seeds.
-#
-# </details>
-#
-# First the step itself.
-#
-# ## One step, in two orders
-#
-# Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's (another model, with another encoder and score). Look
-# at which state asks, and at what the update reads.
-#
-# Below the figure is the same order of events on a sentence that somebody wrote: the first German caption of [chapter 3](03_additive.ipynb). The translator there has Bahdanau's decoder, and wrote
-# *A man preparing food on the stove.*
-
-# %% tags=["hide-input"]
 Unrolled(
     orders=["bahdanau", "luong", "luong, no feeding"],
     phases=["decode"],
     event=10,
     title="One step in two orders",
 )
+
+# %% [markdown]
+# ## One step, in two orders
+#
+# In Bahdanau's order the old state asks, which has not read the last word yet, and the recurrent step reads the
+# context. In Luong's order the recurrent step comes first, and the new state asks.
+#
+# Here is Bahdanau's order on a sentence that somebody wrote: the first German caption of
+# [chapter 3](03_additive.ipynb). The translator there has Bahdanau's decoder, and wrote
+# *A man preparing food on the stove.*
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The rows of preparing and food are strongest at bereitet, that of man at Mann, that of stove at Herd."}}
 caption = measured("captions")["captions"][0]
@@ -190,7 +108,7 @@ ResultTable(heads, rows, "A real caption, step by step")
 # ### By hand
 #
 # The encoder states are those of the whole book, *cat*, *sat* and *mat*. The score is the dot product. The
-# decoder state before the step is $s_0 = (0.5, 1.0)$. For the update we take something small enough for
+# decoder state before the step is $s_0 = (0.5, 1.0)$. For the recurrent step we take something small enough for
 # paper: $s_1 = \tanh(s_0/2 + c_1/2 + E_y)$ in Bahdanau's order, and the same without $c_1$ in
 # Luong's. The word just written is *le*, with the vector $E_y = (0.2, -0.4)$, or *un*, with $(-0.6, 0.3)$.
 #
@@ -208,8 +126,9 @@ ResultTable(heads, rows, "A real caption, step by step")
 # ## In general
 #
 # A step of the decoder has four parts: **ask**, which gives scores and weights; **mix**, which gives the
-# context; **update**; and **say**. Let $a$ be any score, $f$ the recurrent unit, $g$ the readout, and $q_t$
-# the state that asks:
+# context, or **context vector**; the **recurrent step**, which gives the new state, the decoder's **hidden state**;
+# and **say**. Let $a$ be any score (Bahdanau et al. call theirs the *alignment model*), $f$ the recurrent unit, $g$
+# the readout, and $q_t$ the state that asks:
 #
 # $$
 # \begin{aligned}
@@ -221,14 +140,13 @@ ResultTable(heads, rows, "A real caption, step by step")
 #
 # Two choices are open, beside the score. Nearly all combinations can be built:
 #
-# | decoder | who asks, $q_t$ | what the update reads besides the last word, $r_t$ |
+# | decoder | who asks, $q_t$ | what the recurrent step reads besides the last word, $r_t$ |
 # |---|---|---|
-# | Bahdanau et al. | $s_{t-1}$, before the update | $c_t$ |
-# | Luong et al., no feeding | $s_t$, after the update | nothing |
-# | Luong et al., input feeding | $s_t$, after the update | $\tilde s_{t-1}$, the last readout |
+# | Bahdanau et al. | $s_{t-1}$, before the recurrent step | $c_t$ |
+# | Luong et al., no feeding | $s_t$, after it | nothing |
+# | Luong et al., input feeding | $s_t$, after it | $\tilde s_{t-1}$, the last readout |
 #
-# One combination is impossible: asking with $s_t$ and feeding $c_t$ into the update that makes $s_t$. What is fed
-# must be there already.
+# One combination is impossible: $s_t$ cannot be the query for $c_t$ if computing $s_t$ already needs $c_t$.
 
 # %% [markdown]
 # ### The readouts
@@ -237,11 +155,11 @@ ResultTable(heads, rows, "A real caption, step by step")
 #
 # $$ \tilde s_t = \tanh\big(W_c\,[c_t; s_t]\big) $$ (eq-attentional-vector)
 #
-# and, with **input feeding**, the next update reads it:
+# and, with **input feeding**, the next recurrent step reads it:
 #
 # $$ s_t = f\big(s_{t-1}, [E y_{t-1}; \tilde s_{t-1}]\big), \qquad \tilde s_0 = 0 $$ (eq-input-feeding)
 #
-# So the decoder can know where it has looked. Bahdanau's decoder joins a *context* to the update's input. That is
+# So the decoder can know where it has looked. Bahdanau's decoder joins a *context* to the input of its recurrent step. That is
 # not input feeding, though many programs call it so. Bahdanau et al. use *maxout*: it arranges numbers in $l$
 # pairs and keeps the larger of each,
 #
@@ -327,7 +245,8 @@ torch.testing.assert_close(maxout(s, c, word), torch.maximum(u[:, :3], u[:, 3:])
 # %% [markdown]
 # ## What a change can reach
 #
-# The figure has three steps as boxes; an arrow leads from a value to what is computed from it. The words that are read are given,
+# The figure has three steps as boxes, and calls the recurrent step *update*; an arrow leads from a value to what is
+# computed from it. The words that are read are given,
 # as in training. Answer the question, and test your answer. Then press any box, or choose it below the
 # drawing.
 
@@ -379,7 +298,7 @@ ResultTable(heads, rows, "Steps that move, of six")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. In each design that asks after the update, row 4
+# - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. In each design that asks after the recurrent step, row 4
 #   moves too.
 # - *Values, states.* With Bahdanau from step 1: $c_1$ enters $s_1$. With feeding from step 2; without feeding
 #   none. Luong's order without feeding has **no arrow from attention into the recurrence**. With the words
@@ -396,7 +315,99 @@ ResultTable(heads, rows, "Steps that move, of six")
 # %% [markdown]
 # ## How a readout goes flat
 #
-# Back to the two trainings. Let $\ell$ be the loss of one word and $p$ the predicted probabilities. Let $y$ be
+# The readout comes last in a step, and it can spoil a comparison of orders. Here are two trainings of one
+# translator: the same pairs, the same seed, the same 60 updates of the optimiser. They differ in one line.
+#
+# The readout turns the decoder's state and its context into features, $\tilde s_t = \tanh(W_c [c_t; s_t])$
+# ({eq}`eq-attentional-vector`). A last layer turns the features into one number for each French word. We look at the
+# features before the first update, after 20 and after 60.
+#
+# ```{predict} which-line
+# ```
+
+# %% tags=["hide-input", "hide-output", "hide-until-which-line", "nbval-ignore-output"] mystnb={"image": {"alt": "Six histograms of the readout's features between minus one and one, at updates 0, 20 and 60. At update 0 both trainings have a narrow peak at zero. Trained from a zero bias, nearly all features stand at minus one and at one from update 20 on. Trained from the log frequencies they spread over the whole range."}}
+short = [p for p in toy_corpus(8_000)["train"] if len(tokenize(p.source, "en")) <= 8]
+vocabularies = Vocabularies.learn(short, ("en", "fr"))
+examples = encode_pairs(short, vocabularies)
+batches = Batches(examples, tokens=512)
+
+
+def train_a_little(style="luong", guess=False, lr=0.01):
+    torch.manual_seed(0)
+    feeding = {} if style == "bahdanau" else {"input_feeding": False}
+    sizes = {"d_embed": 64, "d_hidden": 64, "d_encoder": 32, "dropout": 0.0}
+    config = ModelConfig(style, score="additive", readout="tanh", **sizes, **feeding)
+    model, seen = build_model(config, *map(len, vocabularies)), {}
+
+    def watch(update):
+        seen[update] = look_at_features(model)
+
+    options = {"lr": lr, "warmup": 10, "schedule": "constant", "guess": guess}
+    history = fit(model, batches, steps=60, watch=watch, every=20, **options)
+    return seen, history.losses
+
+
+def look_at_features(model):
+    """Features of the readout at all real words of one batch."""
+    seen, batch = [], next(batches.epoch(0))
+    hook = model.decoder.readout.register_forward_hook(
+        lambda *call: seen.append(call[-1])
+    )
+    with torch.no_grad():
+        model(batch.source, batch.lengths, batch.inputs)
+    hook.remove()
+    features = seen[0] if len(seen) == 1 else torch.stack(seen, 1)
+    return features[batch.targets != 0]
+
+
+TRAININGS = {
+    "bias from zero": {},
+    "bias from frequencies": {"guess": True},
+    "from zero, other order": {"style": "bahdanau"},
+    "from zero, rate 0.003": {"lr": 0.003},
+}
+first_look, flat = {}, {}
+print(
+    f"{'features beyond 0.99 at update':32s}    0   20   40   60   loss, updates 51 to 60"
+)
+for name, options in TRAININGS.items():
+    first_look[name], losses = train_a_little(**options)
+    flat[name] = [
+        (x.abs() > 0.99).float().mean().item() for x in first_look[name].values()
+    ]
+    print(f"{name:32s} " + " ".join(f"{x:4.0%}" for x in flat[name]), end="   ")
+    print(f"{sum(losses[-10:]) / 10:.2f}")
+
+figure, panels = plt.subplots(2, 3, figsize=(8.4, 3.6), sharex=True, sharey="row")
+for row, name, colour in zip(panels, list(TRAININGS)[:2], (GREY, BLUE)):
+    for ax, update in zip(row, (0, 20, 60)):
+        ax.hist(
+            first_look[name][update].flatten().numpy(),
+            bins=41,
+            range=(-1, 1),
+            color=colour,
+        )
+        ax.set_title(f"{name}, update {update}", fontsize=9)
+        ax.set_yticks([])
+        ax.set_ylabel("count", fontsize=9)
+for ax in panels[1]:
+    ax.set_xlabel("feature")
+plt.show()
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# The line is `guess=True`: the bias of the last layer starts as the logarithm of each word's frequency,
+# not at zero. Without it, in this run and in both orders, the readout has become almost a constant:
+# nearly every feature is close to $+1$ at all words of a batch, or close to $-1$ at all of them. A tanh is
+# flat there, and passes almost nothing back. Why it happens comes next, and then a measurement with three seeds.
+#
+# </details>
+
+# %% [markdown]
+# ### Why the features run to their ends
+#
+# Let $\ell$ be the loss of one word and $p$ the predicted probabilities. Let $y$ be
 # the vector with a one at the right word, and $z = W_c[c; s]$ what goes into the tanh. Then
 #
 # $$
@@ -482,25 +493,33 @@ for i, pair in enumerate(FIVE):
 # - **The tanh that starts from zero stalls**, in all seeds. Its loss at the end is
 #   {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
 #   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. In the seed shown it begins four of the
-#   five sentences with *le peintre est*, whatever they are about. Stuck is not dead: a small slope is not zero, and in the
-#   last updates its features begin to leave the ends. This training is too short to tell what they would
-#   still learn. Above you saw one seed of the other order and one of a lower rate go flat as well.
-# - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}. Many of its
-#   features come to the ends as well, but late. So a large share of flat features after training does not by itself condemn a readout.
+#   five sentences with *le peintre est*, whatever they are about.
+# - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}.
 # - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout, by its formula (it was not trained here).
 
 # %% [markdown]
-# So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the table compares readouts and starts, however many seeds it has. `fit(guess=True)` starts the output's bias at the log frequencies; the package's trainer does so by default. All translators behind the
-# cards of later chapters started that way. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller
-# steps, or many more of them, may help as well.)
+# **Before you compare two scores or two orders, give both the same readout and the same start.** Otherwise the table
+# compares readouts and starts, however many seeds it has. `fit(guess=True)` starts the output's bias at the log
+# frequencies; the package's trainer does so by default. All translators behind the cards of later chapters started
+# that way.
+#
+# <details><summary>How sure is this?</summary>
+#
+# This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates; above you saw one seed of the
+# other order and one of a lower rate go flat as well. Much smaller steps, or many more of them, may help. Stuck is not
+# dead: a small slope is not zero, and in the stalled trainings' last updates the features begin to leave the ends. And
+# a large share of flat features after training does not by itself condemn a readout: of the tanh that starts from
+# frequencies many features come to the ends as well, but late.
+#
+# </details>
 
 # %% [markdown]
 # ## The grid: what do the choices do?
 #
 # Now everything else can be held equal: the additive score, a linear readout, a bias from frequencies, and
 # one learning rate, 0.01. (In chapter 4's longer trainings it was the best of four for this score, in Luong's decoder without feeding.) Two choices are left: who asks, and whether the
-# update reads what attention gave. That makes four decoders, with three seeds of first weights each. One of them is in neither paper: it asks before the update
-# and keeps the context out of it. Beside the four stands the decoder that ignores its context.
+# recurrent step reads what attention gave. That makes four decoders, with three seeds of first weights each. One of
+# them is in neither paper: it asks before the recurrent step and keeps the context out of it. Beside the four stands the decoder that ignores its context.
 #
 # The names in the table stand for an order and a feeding. The readout is linear, not Bahdanau's maxout or
 # Luong's tanh, and in a decoder that is fed more weights are at work. (For the score and the readout as further choices see [the capstone](20_study.ipynb), whose eight models have nearly equal numbers of weights.)
@@ -532,23 +551,31 @@ rows = [
 ]
 yard = stored["yardsticks"]["valid"]
 rows += [[rule, "", "", "", f"{yard[rule]:.2f}"] for rule in ("diagonal", "at random")]
-heads = ("asks, update", "loss", "BLEU", "BLEU, test", "AER")
+heads = ("asks, recurrent step", "loss", "BLEU", "BLEU, test", "AER")
 ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
+# **Every decoder that uses its context is far ahead of the one that ignores it. Between the designs of the two
+# papers no difference holds on validation and test sentences alike.** The design of neither paper, which asks early
+# and keeps the context out of the recurrent step, is behind all three.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>How sure is this?</summary>
+#
 # BLEU and AER are measured on validation sentences, except in the column *BLEU, test*.
 #
 # - **The context counts.** Without it BLEU is {{ span(runs(ignores=True),"bleu",".1f") }}; each seed of each other decoder is above.
-# - **The order, with feeding.** Bahdanau's decoder, which asks before the update, has {{ span(runs("before",True),"bleu",".1f") }};
-#   Luong's with feeding, which asks after it, {{ span(runs(fed=True),"bleu",".1f") }}. The ranges overlap: no difference
-#   seen, with states of 64 numbers, 282 updates and this one rate.
-# - **Feeding, after the update.** Luong's decoder without feeding has {{ span(runs(),"bleu",".1f") }}. That is ahead of
+# - **The order, with feeding.** Bahdanau's decoder, which asks before the recurrent step, has {{ span(runs("before",True),"bleu",".1f") }};
+#   Luong's with feeding, which asks after it, {{ span(runs(fed=True),"bleu",".1f") }}. The ranges overlap, with states
+#   of 64 numbers, 282 updates and this one rate.
+# - **Feeding, asking after it.** Luong's decoder without feeding has {{ span(runs(),"bleu",".1f") }}. That is ahead of
 #   both, with ranges apart (from Luong's with feeding by less than 0.1). But on the test sentences all three overlap. Three
 #   seeds and a few hundred sentences do not settle it.
-# - **The design of neither paper**, which asks early and keeps the context out of the update, has
-#   {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So at this rate, which was chosen for Luong's decoder without feeding, the two choices act
+# - **The design of neither paper** has {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So at this rate, which was chosen for Luong's decoder without feeding, the two choices act
 #   together: of those that ask before, the fed one is better. It also has more weights at work. Another reason may be
 #   that the context comes from a state that has not read the last word, and, if nothing is fed, no later state reads that context.
 #
@@ -557,12 +584,12 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # %% [markdown]
 # <details><summary>And the links</summary>
 #
-# The links of [chapter 3](03_additive.ipynb) differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} in Luong's order without feeding, {{ span(runs(fed=True),"aer",".2f") }} with it, {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order, and {{ span(runs("before",False),"aer",".2f") }} there without feeding: each seed of the first is below each seed of the others, by {{ nearest }} or more. The two that ask early have links
-# little better than the diagonal's, {{ f"{yard['diagonal']:.2f}" }}, which reads no word. So links no better than the diagonal's do not mean that a context is useless.
+# **Links no better than the diagonal's do not mean that a context is useless.** Here are the links of
+# [chapter 3](03_additive.ipynb). Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} in Luong's order without feeding, {{ span(runs(fed=True),"aer",".2f") }} with it, {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order, and {{ span(runs("before",False),"aer",".2f") }} there without feeding: each seed of the first is below each seed of the others, by {{ nearest }} or more. The two that ask early have links
+# little better than the diagonal's, {{ f"{yard['diagonal']:.2f}" }}, which reads no word.
 #
 # The start can move this number as well. With a tanh readout Luong's order without feeding has {{ span(runs(readout="tanh"),"aer",".2f") }}, and from a zero bias {{ span(runs(readout="tanh", bias="zero"),"aer",".2f") }}. With
-# the linear readout and a zero bias it has {{ span(runs(bias="zero"),"aer",".2f") }}. (The first and the last overlap with the linear readout's from frequencies: no difference seen.) Three seeds
-# are few here. Why, this table cannot say.
+# the linear readout and a zero bias it has {{ span(runs(bias="zero"),"aer",".2f") }}. (The first and the last overlap with the linear readout's from frequencies.) Why, this table cannot say.
 #
 # </details>
 
@@ -642,7 +669,8 @@ print(f"loss {loss:.3f}, {batch.targets.count_nonzero()} words; gradient {length
 # A fresh model is about as unsure as can be: {{ f"{loss.item():.3f}" }} is close to the logarithm of the number of words,
 # {{ f"{torch.tensor(len(vocabularies.target)).log():.3f}" }}.
 #
-# In translation there is no true word to read: each step reads its own last choice. Report both: the
+# In translation there is no true word to read: each step reads its own last choice, and decoding is
+# **autoregressive**. Report both: the
 # teacher-forced loss (no dropout, no sampling), and a measure of the whole sentences that the model writes by
 # itself, such as BLEU. A cross-entropy between the *free* output at place $t$ and the reference at place $t$ is
 # neither. With one extra word at the front, nearly every place counts as wrong, though each word of the reference is there. [The
@@ -701,7 +729,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # | first state | $\tanh(W_s \overleftarrow h_1)$ (A.2.2) | the encoder's last states (figure 1) | `Bridge`: both directions, and a bias |
 # | asks | $s_{t-1}$ (3.1) | $s_t$, of the top layer (3) | `architecture` |
 # | score | additive (A.1.2) | dot, general, concat, location (3.1) | `score`, any of them in both orders |
-# | update reads | $E y_{t-1}$ and $c_t$, in all gates (A.2.2) | $E y_{t-1}$, with feeding $\tilde s_{t-1}$ (3.3) | `input_feeding` |
+# | recurrent step reads | $E y_{t-1}$ and $c_t$, in all gates (A.2.2) | $E y_{t-1}$, with feeding $\tilde s_{t-1}$ (3.3) | `input_feeding` |
 # | readout | maxout of $s_{t-1}$, $E y_{t-1}$, $c_t$ (A.2.2) | tanh of $c_t$, $s_t$ (3) | `readout`; maxout of $s_t$ |
 # | at once in training | no step | all steps without feeding | wherever it can be |
 #
@@ -713,7 +741,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # ## Where it breaks
 #
 # **A "Luong" that asks too early.** Programs taught under that name attend with $s_{t-1}$ and feed the context
-# to the update. That is Bahdanau's order with a product for a score. The token probe convicts them: row 4 stays.
+# to the recurrent step. That is Bahdanau's order with a product for a score. The token probe convicts them: row 4 stays.
 #
 # **An empty first row.** A program that makes room for `<bos>` among the outputs returns a first row of
 # zeros. Its map is shifted by one, and each mean over rows includes a row that is no row of weights. Rows sum to 1, all of
@@ -729,8 +757,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # that was trained: other arguments, no mask, one sentence at a time. Here both call one
 # `step`, and a test says that step by step equals all at once.
 #
-# **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not wait
-# (here {{ span(runs(),"seconds",".1f") }} seconds against Bahdanau's {{ span(runs("before",True),"seconds",".1f") }}; the machine did other work: a hint). In translation each step waits for the last word in both orders. "Luong is
+# **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not wait. In translation each step waits for the last word in both orders. "Luong is
 # for large data": we found no measurement of it.
 
 # %% [markdown]
@@ -738,9 +765,9 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 #
 # <details><summary>How is the context combined with the decoder’s state?</summary>
 #
-# In two places, independent of each other: in the *update*, as an input beside the last word, and in the
-# *readout*, beside the new state. Bahdanau et al. use both. Luong et al. use the readout, and with feeding
-# the update of the next step through it.
+# In two places, independent of each other: in the *recurrent step*, as an input beside the last word, and in the
+# *readout*, beside the new state. Bahdanau et al. use both. Luong et al. use the readout, and with feeding,
+# through it, the next recurrent step.
 #
 # </details>
 #
@@ -798,7 +825,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 
 # ## What you now know
 #
-# - A decoder's step leaves two choices besides the score: who asks, and what the update reads. The papers
+# - A decoder's step leaves two choices besides the score: who asks, and what the recurrent step reads. The papers
 #   are two points of that grid.
 # - Two probes show which state asks and whether anything is fed: change a token, and change the values under the same keys.
 # - With the true words given and no feeding, Luong's states never hear of attention: in training all steps
@@ -815,5 +842,5 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # ## Sources
 #
 # - The order that asks first, maxout, the first state: {cite:t}`bahdanau2015`, section 3.1 and appendix A.
-# - The order that updates first, the attentional vector, input feeding: {cite:t}`luong2015`, sections 3
+# - The order whose recurrent step comes first, the attentional vector, input feeding: {cite:t}`luong2015`, sections 3
 #   and 3.3. Maxout: {cite:t}`goodfellow2013`.

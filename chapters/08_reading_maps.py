@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 70
+#     minutes: 75
 #     covers: [F-19, F-24, D-03, D-12, V-05, V-06, V-14, W-02, M-19, M-20, M-21, M-23, P-08, N-05]
 #     exercise: 08_reading_maps
 # ---
@@ -15,7 +15,7 @@
 #
 # A map is a measurement. It has units, it has an error, and it can be shifted by one. In this chapter you
 # learn to read a map, to turn it into links between words, and to score those links. You test a map before
-# you believe it. At the end you know what a wide look warns of, and how to notice that a translation has
+# you believe it. At the end you know what a diffuse row warns of, and how to notice that a translation has
 # lost a clause.
 #
 # **You need** entropy from [soft addressing](02_soft_addressing.ipynb) and the error rate of links from
@@ -133,7 +133,7 @@ for name, by in (("A", 1), ("B", 0)):
 #
 # $$ \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|} $$ (eq-aer-sure-possible)
 #
-# A possible link that is found helps the count above as much as it costs below. Leave it out, and it does
+# Finding a possible link adds one to the numerator and one to the denominator. Leave it out, and it does
 # not count as missed: a rate of 0 stays 0, and a higher rate rises only a little. By hand: of the eight
 # links in our sentence, call two possible: *s'* and *est* with *sat*. Let six links be found, five of them
 # sure, and *s'* with *sat*. Then $|A| = 6$, $|S| = 6$, and AER $= 1 - (5 + 6)/12 = 0.083$.
@@ -336,14 +336,22 @@ plt.show()
 # - Shifted by one, up or down, the maps are worse than the diagonal, which looks at no word: for the package's model and each seed. (Random words have {{ f"{yard['at random']:.2f}" }}.)
 # - *Swapped* has the same links with source and target exchanged. Nothing refuses such pairs: both are
 #   numbers. The rate, {{ f"{aer['swapped']:.2f}" }}, looks like a bad model's.
-# - *Grow-diag* has a lower rate than rows, in this model and in every seed. It does two things: it reads both
+# - *Grow-diag* has a lower rate than rows, in this model and in every seed.
+# - **IBM Model 1, set up with care, has {{ f"{yard['ibm1 grow-diag, with care']:.3f}" }}:** above the package's model,
+#   but below all three small ones. Whether maps beat the counter depends on how both are set up.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>How sure is this?</summary>
+#
+# - *Grow-diag* does two things: it reads both
 #   sides, and it has the threshold. In the package's model each helps by itself.
 # - IBM Model 1 counts the pairs that the network learnt from. As NLTK has it, read from both sides, it has
 #   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its whole interval, as is each small one: {{ low_high(of_seeds["grow-diag"]) }}. Read one
 #   way, the counter has {{ f"{yard['ibm1']:.3f}" }}, and the maps are below that as well. But NLTK counts a word that comes
-#   twice as two halves. **With care the counter has {{ f"{yard['ibm1 grow-diag, with care']:.3f}" }}:** above the package's model, but below all three small ones,
-#   by less than 0.01 (its interval reaches into their range). So whether maps beat the counter depends on how both are set up. The maps had help, too:
-#   the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
+#   twice as two halves. With care it is below the small models by less than 0.01, and its interval reaches into their
+#   range. The maps had help, too: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
 #
 # </details>
 
@@ -359,12 +367,17 @@ plt.show()
 # step $t$. Label it with the word that is read, and every row stands one too high: *le* gets the row of
 # *chat*. Other programs keep a list that begins with an empty row for `<bos>`. Label that list with the
 # words that are written, and every row is one too low, as in A. Real libraries had such bugs: OpenNMT-tf
-# fixed the offset of its alignment vectors twice (pull requests 304 and 447). (This is about labels. Which row finds
-# the *partner* of a word best is a question for a measurement. Luong et al., in their footnote 14, took the row of
+# fixed the offset of its alignment vectors twice (pull requests 304 and 447).
+#
+# <details><summary>Which row finds a word’s partner?</summary>
+#
+# The shift is about labels. Which row finds the *partner* of a word best is a question for a measurement. Luong et al., in their footnote 14, took the row of
 # the step that reads the word for scores that compare, and the row of the step that writes it for the location
 # score. {cite:t}`chen2020` found the first of these rows the better one in Transformers trained on real text. In the
 # models of this chapter, and in the Transformers of [chapter 13](13_heads.ipynb), it is the worse one: shift a map
-# and see.)
+# and see.
+#
+# </details>
 
 # %% [markdown]
 # Two cheap tests come first, before anything is drawn. The shape catches missing rows and extra labels, and
@@ -526,19 +539,21 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
+# **"Function words are diffuse" is half true**: *à* and *au* are, articles are not, and *de*, *du* and *par* are in the small models alone.
+#
 # Articles are function words, and their rows are sharper than those of the last five groups, in the package's
-# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. One English word often stands for several French ones (*?* has its own partner); that may be why, but it was not tested. *Rarer words*, nearly all nouns, verbs and adjectives, are a little sharper than articles in each model. "Function words are diffuse" is half true: *à* and *au* are,
-# articles are not, and *de*, *du* and *par* are in the small models alone. These models were trained with {eq}`eq-look-at-each-word`: each source word, article or not, should be looked at about once.
+# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. One English word often stands for several French ones (*?* has its own partner); that may be why, but it was not tested. *Rarer words*, nearly all nouns, verbs and adjectives, are a little sharper than articles in each model. These models were trained with {eq}`eq-look-at-each-word`: each source word, article or not, should be looked at about once.
 #
 # </details>
 
 # %% [markdown]
 # In training, entropy starts near its maximum, as a fresh model's weights are nearly uniform, and falls while links appear: see [chapter 3](03_additive.ipynb).
 #
-# ## Does a wide look warn of an error?
+# ## Does a diffuse row predict an error?
 #
 # Let the model read the true words, and mark each step whose likeliest word is not the true one. Does
-# its row have a higher entropy there? The **area under the ROC curve** answers in one number. Draw a wrong step and a right one: how often is the wrong one's entropy the higher? By chance it is 0.5. A rival needs no
+# its row have a higher entropy there? The **area under the ROC curve** answers in one number. Pick a wrong step
+# and a right one at random: how often does the wrong one have the higher entropy? By chance it is 0.5. A rival needs no
 # map: one minus the probability of the likeliest word at the output. The model was trained on at most 12 words.
 #
 # ```{predict} does-it-warn
@@ -662,14 +677,21 @@ ResultTable(heads, rows, "Which source words are missing?", "in brackets: three 
 # needs the weight of one target word) it marks the orange words, some of them in the clause that is lost.
 # *Rabbit* is not among them: it was looked at, and left out all the same.
 #
+# Judge by the absolute bar, and take it as a hint: it separates missing words from others a little better
+# than the share does, but neither finds all, and some of the alarms are false.
+#
+# <details><summary>How sure is this?</summary>
+#
 # Where translations are shorter than their sources, the absolute bar is the higher one. That it finds more of
 # the missing words is no surprise. It has a price: at each length a smaller share of its alarms is right in three of the
 # four models, by up to {{ f"{price:.2f}" }}. In the remaining one (a different model at each length) the share of
 # right alarms is slightly larger. The fair comparison is the area, which sets no bar. At both lengths, in the
 # package's model and in each of three seeds, it is larger for the absolute total, by {{ low_high(gains,
-# ".2f") }}: a small gain. Neither bar finds all, and some of the alarms are false. And an absolute bar of 1
+# ".2f") }}: a small gain. And an absolute bar of 1
 # suits these models, since the penalty {eq}`eq-look-at-each-word` asked in training for totals near 1. For
 # other models, measure.
+#
+# </details>
 
 # %% [markdown]
 # So check in this order:

@@ -14,13 +14,14 @@
 # # 15. Positions: sinusoidal, learned, rotary (RoPE)
 #
 # A recurrent encoder reads one word after another, so its states know the order. A model of attention alone
-# meets all words at once, and somebody has to tell it where each word stands. Here you tell it: with waves,
-# with a learned table, or by turning vectors. You see what a translator does without positions, and how far
+# meets all words at once, and somebody has to tell it where each word stands. That is the task of a **positional
+# encoding**. Here you build three: waves, a learned table, and one that turns vectors. You see what a translator does without positions, and how far
 # each of these ways carries beyond the sentences that were trained on.
 #
 # **You need** the scaled score from [chapter 5](05_scaled.ipynb), heads from [chapter 13](13_heads.ipynb) and
-# self-attention from [chapter 14](14_self_attention.ipynb). **This chapter covers** sinusoidal positions by hand and as
-# a formula; why a shift is a turn; learned and rotary positions; translators with and without positions, on
+# self-attention from [chapter 14](14_self_attention.ipynb). **This chapter covers** sinusoidal positional
+# encoding by hand and as a formula; why a shift is a turn; learned positional embeddings; rotary position embedding
+# (RoPE); translators with and without positions, on
 # shuffled and on longer sentences.
 
 # %% tags=["install", "hide-cell"]
@@ -102,7 +103,8 @@ ResultTable(
 #
 # To be added to a word's embedding, a position has to become a vector. The number $p$ itself will not do: it
 # grows without end. A clock has the same task, and solves it with hands that turn at different rates.
-# **Sinusoidal positions** are such hands: each pair of features holds the sine and the cosine of one angle.
+# **Sinusoidal positional encoding**, here *sinusoidal positions* or *waves*, is made of such hands: each pair of
+# features holds the sine and the cosine of one angle.
 
 # %% tags=["hide-input"]
 PositionDials(
@@ -194,7 +196,8 @@ print("with 16 numbers, at distances 3 and 19:", (fewer @ fewer[0])[[3, 19]])
 #
 # These are the angle-addition formulas. The matrix depends on $n$ but not on $p$, so a matrix
 # that is learned once can mean *three places to the left* everywhere. (The matrix shifts $P_p$. A state also holds the word, and the same matrix changes that, too. So it is not certain that a layer learns the shift exactly.) {cite:t}`vaswani2017` chose these waves
-# because they expected that attending by relative position would then be easy to learn. Learned positions translated about as
+# because they expected that attending by **relative positions** (how far apart two words stand) would then be easy to
+# learn. **Learned positional embeddings**, a table with a row for each place, translated about as
 # well; they preferred waves because these might carry on to sentences longer than in training. (You will see that measured.) With complex
 # numbers, the shift is one multiplication:
 
@@ -210,8 +213,8 @@ print(f"for all shifts up to 50, off by {worst:.6f} at most")
 # ## Turn instead of add
 #
 # A sum of word and position mixes the two: a score of two such sums has four parts, and only one compares
-# word with word. **Rotary positions**, by {cite:t}`su2021`, add nothing. They *turn* queries and keys before
-# comparing them, pair $j$ of the word at place $p$ by the angle $\varphi = p\,\omega_j$. (With several heads, the $d$ in $\omega_j$ is the
+# word with word. **Rotary position embedding (RoPE)**, by {cite:t}`su2021`, adds nothing. It *turns* queries and keys
+# before comparing them, pair $j$ of the word at place $p$ by the angle $\varphi = p\,\omega_j$. (With several heads, the $d$ in $\omega_j$ is the
 # size of a head.) Let $R_p$ be the
 # matrix of all these turns, and $x$ a query or a key:
 #
@@ -222,7 +225,8 @@ print(f"for all shifts up to 50, off by {worst:.6f} at most")
 #
 # $$ (R_p\, q)^\top (R_r\, k) = q^\top R_{r-p}\, k $$ (eq-rotary-distance)
 #
-# **The score knows what the words are, how far apart they stand and which comes first, but not where.**
+# **The score knows what the words are, how far apart they stand and which comes first, but not where.** Its
+# positions are *relative*. A wave or a row of a table says where a word stands: such positions are *absolute*.
 # Lengths do not change. Values are left alone: a turned value would carry its place into the sum. Cross-attention
 # is left as it is: places in two sentences are counted separately, so their difference is not a distance.
 
@@ -257,7 +261,7 @@ TurnedQuestion(
 # |---|---|---|---|
 # | sinusoidal | adds {eq}`eq-waves` to the embeddings | none | no end |
 # | learned | adds row $p$ of a table that is trained | one row for each place | as long as the table |
-# | rotary | turns queries and keys in every self-attention | none | no end |
+# | rotary (RoPE) | turns queries and keys in every self-attention | none | no end |
 #
 # Each is an option of the package's models. To see which models can tell an order takes no training: shuffle
 # the source, and look whether the logits change.
@@ -320,7 +324,7 @@ ResultTable(
 # {{ low_high(over_seeds(longer["none"], "bleu")) }} after {{ f"{many:,}" }} updates: in short sentences a
 # bag of English words, and a decoder that knows how French goes on, settle most of it. With positions of any kind it is
 # {{ low_high([bleu for way in WAYS[1:] for bleu in over_seeds(longer[way], "bleu")]) }}. Between the three
-# kinds the ranges overlap: **no difference seen.**
+# kinds the ranges overlap.
 #
 # - **On shuffled sentences the model without positions is ahead of the others**, by far (after
 #   {{ f"{many:,}" }} updates). For this model nothing has happened. The others were given another sentence,
@@ -407,11 +411,10 @@ ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# After {{ f"{many:,}" }} updates, waves on the source side alone bring BLEU to
-# {{ low_high(grid["source alone"]) }}, and waves on both sides to {{ low_high(grid["sinusoidal"]) }}: no
-# difference seen. On the target side alone they bring it to {{ low_high(grid["target alone"]) }}, and without
-# any waves it is {{ low_high(grid["none"]) }}: no difference seen, either. **These models need positions on
-# the source side.** The decoder has other means: its causal mask, the words that it has written, and what it
+# **These models need positions on the source side.** After {{ f"{many:,}" }} updates, waves there alone bring BLEU to
+# {{ low_high(grid["source alone"]) }}, and waves on both sides to {{ low_high(grid["sinusoidal"]) }}. On the target
+# side alone they bring it to {{ low_high(grid["target alone"]) }}, and without any waves it is
+# {{ low_high(grid["none"]) }}. Both pairs of ranges overlap. The decoder has other means: its causal mask, the words that it has written, and what it
 # reads of a source that has positions. Which of them it uses, this experiment does not tell.
 #
 # After {{ few }} updates, waves on both sides were ahead of waves on the source side alone in all seeds. So
@@ -481,7 +484,7 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # <details><summary>What it shows of tables and of turns</summary>
 #
-# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. At 10 and 12 words they already read rows of the source's table that no training sentence had reached, and they cannot write more than 16 tokens.
+# Learned positions stop here: 16 words and `<eos>` need 17 rows, and the table has 16. At 10 and 12 words they already read rows of the source's table that no training sentence had reached, and they cannot write more than 16 tokens.
 #
 # At 12 and at 16 words, turns lie *below* waves in all seeds.
 #
@@ -565,9 +568,9 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 # ## What you now know
 #
 # - Without positions a Transformer's source is a bag of words.
-# - Sinusoidal positions are hands that turn at many rates. Their products know the distance without its sign,
+# - Sinusoidal positional encodings are hands that turn at many rates. Their products know the distance without its sign,
 #   and a shift is a turn.
-# - Rotary positions turn queries and keys, so that the scores know the distance with its sign.
+# - Rotary position embedding (RoPE) turns queries and keys, so that the scores know the distance with its sign.
 # - A formula without end does not mean that the model reads on. Measure it, beside a model that had the
 #   practice.
 #
