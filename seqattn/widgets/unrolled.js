@@ -190,13 +190,18 @@ const figure = {
   kit(m, n, get, wide, { cell, V, yE }) {
     const { phase, name, t, data, S, T, i, kind } = m, lit = get("lit"), train = phase === "train";
     const homeward = train && i === 3, order = this.steps[kind], here = order.indexOf(name);
+    // Left of the columns stands <bos>; where nothing is read one after the other, the names of the rows as well.
+    const atOnce = kind === "transformer", bos = Math.max(wide / (T + 1), atOnce ? 64 : 0), margin = atOnce ? bos : 0;
     const past = (event) => train ? i > 0 : phase === "decode" && here >= order.indexOf(event);
     const link = (x0, y0, x1, y1, now, cls = "", extra = {}) => (now || !homeward) && arrow(x0, y0, x1, y1, { class: `${now ? `sa-flow ${cls}` : "sa-past"}`, ...extra });
     // The way back, along the same arrows; into states and words as thick as the gradient is long there.
     const strongest = Math.max(...data.pull_decoder, ...data.pull);
     return {
       train, homeward, past, link, dashed: { "stroke-dasharray": "4 3" },
-      X: (j) => (wide * (j - 0.5)) / S, Y: (j) => (wide * (j + 0.5)) / (T + 1),
+      X: (j) => margin + ((wide - margin) * (j - 0.5)) / S, Y: (j) => (j ? bos + ((wide - bos) * (j - 0.5)) / T : bos / 2),
+      // What a row holds, and an outline round a block, from its highest row to its lowest.
+      row: (y, ...name) => name.map((line, k) => words(0, y + V / 2 + 4 + 15 * (k - (name.length - 1) / 2), line, { class: "sa-soft" })),
+      block: (y0, y1) => s("rect", { x: bos - 1, y: y0, width: wide - bos, height: y1 - y0, rx: 8, fill: "none", class: "sa-past" }),
       pale: (part) => ({ class: lit.length && !lit.includes(part) ? "sa-unlit" : "" }),
       home: (x0, y0, x1, y1, g = 0) => link(x0, y0, x1, y1, true, "sa-loss", { style: `stroke-width:${0.8 + (5 * g) / strongest}` }),
       // A state: a column of cells, darker for larger numbers; empty as long as it is not computed.
@@ -317,10 +322,14 @@ const figure = {
 
   paintAtOnce(m, n, get, wide, rows) {
     const { phase, name, t, data, S, T, i } = m, xs = get("words"), { V, yWord, yF, yU, yS, yC, yE, yH, yA, yX } = rows;
-    const { train, homeward, past, link, dashed, X, Y, pale, home, state, weighed, strand, losses } = this.kit(m, n, get, wide, rows);
+    const { train, homeward, past, link, dashed, X, Y, row, block, pale, home, state, weighed, strand, losses } = this.kit(m, n, get, wide, rows);
     const encoding = phase === "encode", looks = encoding && name === "look around", done = !encoding || name === "combine";
     const roleOfH = phase === "decode" && (name === "ask" ? "keys" : name === "mix" ? "values" : undefined);
+    const selfAttention = ["after self-", "attention"], embedded = ["word +", "position"];
     const encoder = s("g", pale("encoder"),
+      block(yH - 8, yA + V + 24),
+      words(0, (yH + yA + V) / 2 + 4, "encoder", { class: "sa-strong" }), words(0, (yH + yA + V) / 2 + 19, "block", { class: "sa-strong" }),
+      row(yH, ...(looks ? selfAttention : ["encoder", "output"])), row(yA, ...embedded),
       xs.map((word, j) => [
         words(X(j + 1), yX, word, { "text-anchor": "middle", class: encoding && name === "embed" ? "sa-strong" : "" }),
         link(X(j + 1), yX - 14, X(j + 1), yA + V + 22, encoding && name === "embed"),
@@ -340,6 +349,10 @@ const figure = {
         { role: known(k + 1, "mix") && (k + 1 === t || train) ? "context" : undefined, now: k + 1 === t && (name === "mix" || name === "combine") })));
 
     const decoder = s("g", pale("decoder"),
+      block(yF - 8, yE + 44),
+      words(0, yS - 26, "decoder", { class: "sa-strong" }), words(0, yS - 11, "block", { class: "sa-strong" }),
+      row(yF, "block’s", "output"), row(yU, ...embedded), row(yS, ...selfAttention), row(yC, "context"),
+      words(0, yE - 3, "scores", { class: "sa-soft" }), words(0, yE + 24, "weights", { class: "sa-soft" }),
       data.words.map((_, k) => {
         const j = k + 1, now = phase === "decode" && j === t, back = now && name === "look back";
         return [
