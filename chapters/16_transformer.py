@@ -90,14 +90,15 @@ plt.show()
 # |---|---|
 # | **embedding**: a learned vector for each word | [chapter 1](01_bottleneck.ipynb) |
 # | **positional encoding**: tells each word its place | [chapter 15](15_positions.ipynb) |
-# | **self-attention**: queries, keys and values of one sequence; with a **causal mask**, no later words | [chapter 14](14_self_attention.ipynb) |
-# | in it, **scaled dot products** and several heads: **multi-head attention** | [chapter 5](05_scaled.ipynb), [chapter 13](13_heads.ipynb) |
-# | **cross-attention**: the target's queries, the source's keys and values; with a **padding mask**, no pads | [chapter 2](02_soft_addressing.ipynb), [chapter 14](14_self_attention.ipynb) |
+# | **self-attention**: queries, keys and values of one sequence | [chapter 14](14_self_attention.ipynb) |
+# | **cross-attention**: the target's queries, the source's keys and values | [chapter 14](14_self_attention.ipynb) |
+# | **multi-head attention** (all of these): scaled dot products, in several heads | [chapter 5](05_scaled.ipynb), [chapter 13](13_heads.ipynb) |
+# | **padding mask**: no weight on pads; **causal mask**: none on later words | [chapter 2](02_soft_addressing.ipynb), [chapter 14](14_self_attention.ipynb) |
 # | **linear**, **softmax**: a number for each word of the vocabulary, then its probability | [chapter 3](03_additive.ipynb) |
 # | **feed-forward network**, **residual connection** to each +, **norm** | here |
 #
 # This is the package's model by default, with **pre norm**: a norm before each part. The original
-# ({cite:t}`vaswani2017`, figure 1) has **post norm**: a norm behind each + of a block, “Add & Norm”, and none behind
+# ({cite:t}`vaswani2017`, figure 1) has **post norm**: a norm after each + of a block, “Add & Norm”, and none after
 # the stacks. The decoder is **autoregressive**: the word that it writes is what it reads next (the long dashed
 # line). In training the whole target is known, and all steps run at once.
 
@@ -687,7 +688,7 @@ Recency(
 # each head's softmax, so that a head can give its weight to nobody {cite:p}`openai2025`; some
 # models put layers of linear attention, or of other recurrences such as Mamba {cite:p}`gu2023`, in between. What is not published, nobody outside can say.
 #
-# And here is what has not changed since [chapter 3](03_additive.ipynb), in layers with a softmax:
+# Here is what has not changed since [chapter 3](03_additive.ipynb), in layers with a softmax:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two columns of boxes. Left, the decoder of chapter 3: the query is its state, the keys are the source's. Right, a language model's block: the query is the newest word's, the keys are those of the words so far. In both columns follow the same four boxes, score, mask, normalise, sum; then left the recurrent cell, right residual, norm and feed-forward."}}
 figure, ax = plt.subplots(figsize=(6.2, 5.6))
