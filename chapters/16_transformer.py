@@ -13,25 +13,25 @@
 # %% [markdown]
 # # 16. The Transformer, and what runs today
 #
-# You have met attention, masks and positions. Now you add what stands between them and put it all together. You
-# see which arrangement needs care in training, let the finished model write with a cache, and read today's language models as a list of small changes to a machine
-# that you have built.
+# You have met attention, masks and positions. Here is what stands between them, and the whole: the
+# **Transformer**. You let a trained one write with a cache, and read today's **large language models** (LLMs) as a
+# list of small changes to it.
 #
 # **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask ([chapter
-# 14](14_self_attention.ipynb)) and positions ([chapter 15](15_positions.ipynb)). **This chapter covers** residuals
-# and norms, the encoder and the decoder block, a language model, the cache of keys and values, softmax in
-# blocks, linear attention, and what has changed since.
+# 14](14_self_attention.ipynb)) and positions ([chapter 15](15_positions.ipynb)). **This chapter covers**
+# residual connections and norms, both blocks, a language model, the KV cache, softmax in blocks, linear attention, and
+# what has changed since.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
 
 # %% [markdown]
-# ## A question you can see
+# ## The whole Transformer
 #
-# A language model writes one word after another. Each new word looks at all the words before it. At each
-# step the model can compute these words again, or it can keep their keys and values in a **cache**.
+# A Transformer is two stacks of blocks. The **encoder** reads the source, all words at once. The **decoder**
+# writes the target, one word after another. Read each column from below.
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The Transformer as two columns of boxes, read from below. Left, the encoder: source words, embedding, a plus where the positional encoding is added, then a block that is repeated N times. In it a norm, self-attention with arrows q, k and v, and a plus; a norm, feed-forward and a plus. An arrow called residual leads round each norm and its sub-layer to the plus. Above the block stands a norm. Right, the decoder: target so far, embedding, the same positional encoding, and a block with three sub-layers: masked self-attention, cross-attention, feed-forward, each with its norm and residual arrow. Above it norm, linear, softmax, and the probabilities of the next word, from which a dashed arrow returns to the target so far. Arrows k and v lead from the encoder's last norm into each cross-attention, whose q comes from the decoder. Dashed arrows lead from the padding mask into the encoder's self-attention and into cross-attention, and from the causal mask into the decoder's masked self-attention."}}
 import math
 
 import matplotlib.pyplot as plt
@@ -68,6 +68,7 @@ from seqattn.plots import (
     ResultTable,
     experiment_card,
     name_lines,
+    plot_transformer,
     use_style,
 )
 from seqattn.widgets import CacheCounter, Recency, Unrolled
@@ -81,15 +82,30 @@ def low_high(values, form=".2f"):
     return f"{min(values):{form}} to {max(values):{form}}"
 
 
-CacheCounter(
-    caption="Answer, then move T. Afterwards let eight heads share one pair of keys "
-    "and values: the multiplications fall a little, the cache shrinks to an eighth."
-)
+plot_transformer()
+plt.show()
+
+# %% [markdown]
+# | part | built in |
+# |---|---|
+# | **embedding**: a learned vector for each word | [chapter 1](01_bottleneck.ipynb) |
+# | **positional encoding**: tells each word its place | [chapter 15](15_positions.ipynb) |
+# | **self-attention**: queries, keys and values of one sequence | [chapter 14](14_self_attention.ipynb) |
+# | **cross-attention**: the target's queries, the source's keys and values | [chapter 14](14_self_attention.ipynb) |
+# | **multi-head attention** (all of these): scaled dot products, in several heads | [chapter 5](05_scaled.ipynb), [chapter 13](13_heads.ipynb) |
+# | **padding mask**: no weight on pads; **causal mask**: none on later words | [chapter 2](02_soft_addressing.ipynb), [chapter 14](14_self_attention.ipynb) |
+# | **linear**, **softmax**: a number for each word of the vocabulary, then its probability | [chapter 3](03_additive.ipynb) |
+# | **feed-forward network**, **residual connection** to each +, **norm** | here |
+#
+# This is the package's model by default, with **pre norm**: a norm before each part. The original
+# ({cite:t}`vaswani2017`, figure 1) has **post norm**: a norm after each + of a block, “Add & Norm”, and none after
+# the stacks. The decoder is **autoregressive**: the word that it writes is what it reads next (the long dashed
+# line). In training the whole target is known, and all steps run at once.
 
 # %% [markdown]
 # ## By hand
 #
-# What a layer adds may be large or small, so a Transformer **normalises**. Layer norm takes the $d$ numbers
+# What a part adds may be large or small, so a Transformer **normalises**. **Layer norm** takes the $d$ numbers
 # of *one* word, subtracts their mean and divides by the root of their variance. Then it multiplies by a
 # learned gain $g$ and adds a learned bias $b$:
 #
@@ -117,18 +133,19 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 # %% [markdown]
 # ## Two places for a norm
 #
-# A Transformer is a stack of **sub-layers** $f$. One kind is attention. The other kind is **feed-forward**,
-# a small network that treats each word by itself:
+# A Transformer is a stack of **sub-layers** $f$. One kind is attention. The other is a **feed-forward
+# network** (FFN, or MLP), which treats each word by itself:
 #
 # $$ f(x) = W_2\,\max(0,\ W_1 x + b_1) + b_2 $$ (eq-feed-forward)
 #
 # Its inner layer is often four times as wide as $x$. Each sub-layer *adds* to the states, so a straight
-# path runs past it, the **residual**. The original paper normalises the sum. This is **post norm**:
+# path runs past it: the **residual connection**, or **skip connection**. The original paper normalises the sum
+# (“Add & Norm”). This is **post norm**:
 #
 # $$ x' = \mathrm{norm}\big(x + f(x)\big) $$ (eq-post-norm)
 #
-# Others, such as GPT-2 ({cite:t}`radford2019`, section 2.3), normalise what a sub-layer reads, and
-# normalise once more at the very end. There the states have grown, as sub-layers add to them. This is **pre norm**:
+# Others, such as GPT-2 ({cite:t}`radford2019`, section 2.3), normalise what a sub-layer reads. They normalise
+# once more at the very end, where the states have grown, as sub-layers add to them. This is **pre norm**:
 #
 # $$
 # \begin{aligned}
@@ -142,8 +159,7 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 # {eq}`eq-post-norm` each such path goes through a norm at every sub-layer: there the derivative is
 # $J\,(I + \partial f/\partial x)$, where $J$ is that of the norm.
 #
-# An encoder block is self-attention followed by feed-forward. In a decoder block, attention to the source
-# stands between the two. Here are both in pre norm, with the weights of the package's layers:
+# Here are both blocks of the drawing, with the weights of the package's layers:
 
 
 # %%
@@ -199,22 +215,33 @@ expected = theirs(x, src_key_padding_mask=~mask)
 torch.testing.assert_close(encoder(x, mask)[mask], expected[mask])
 print("encoder block: ours, the package's and PyTorch's agree")
 print("decoder block: ours and the package's agree")
-Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
+Unrolled(
+    orders=["transformer", "bahdanau"],
+    phase="decode",
+    event=14,
+    title="A step without recurrence",
+)
 
 # %% [markdown]
-# The figure shows both blocks at work, in a trained translator of a tiny language. Press *Next* and watch
-# what each sub-layer adds. Then choose Bahdanau's order and look for the arrow that the Transformer does
+# The figure shows one block of each kind, in a trained translator of a tiny language with one head. Each box is a vector:
+#
+# - $a_i$ and $u_t$: word plus position, of the source and of the target;
+# - $z_i$ and $s_t$: these after self-attention, whose result is added;
+# - $c_t$: the context that cross-attention finds;
+# - $h_i$ and $r_t$: what the two blocks put out ($h_i$ after the last norm).
+#
+# A hat means “normalised”; $f$ is the feed-forward network. The figure opens at the third word. Press *Next* and
+# watch what each sub-layer adds. Then choose Bahdanau's order and look for the arrow that the Transformer does
 # without: the one from state to state.
 #
-# ## Does the place matter?
+# ## Does it matter where the norm stands?
 #
 # A small translator of toy sentences with at most 8 words was trained in four ways. Its norm is pre or post; its training has a **warm-up**, in which the
 # learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it starts
 # at the full rate of {{ stored["card"]["learning_rates"][0] }}. In all four the rate also falls along a
-# cosine, to 0 at the last update. The rate was set by hand, and tuned for none of the four. All else is the
+# cosine, to 0 at the last update. All else is the
 # same (apart from the two final norms, which only pre norm has): three trainings each, from different initial weights, {{ stored["card"]["updates"][0] }}
-# updates. (For *each word by itself*, a rule in the table, BLEU was counted over tokens; over text, as for the
-# translators, it is about half a point lower.)
+# updates.
 #
 # ```{predict} which-fails
 # ```
@@ -262,28 +289,28 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# After {{ stored["card"]["updates"][0] }} updates, post norm without a warm-up is behind: all three seeds
-# end below the rule that translates each word by itself. With a warm-up, post norm comes near pre norm. Its
-# loss is higher in all three seeds, its BLEU lower; the ranges of BLEU miss each other by a fraction
-# of a point. Luck alone would make either difference one time in ten, with three seeds each ([chapter
-# 17](17_evaluation.ipynb)). Pre norm can do without a warm-up: its loss is then a little higher in all three
-# seeds, again perhaps by luck, and the ranges of BLEU overlap.
+# **Without a warm-up, post norm learns late; pre norm can do without one.** After {{ stored["card"]["updates"][0] }}
+# updates, post norm without a warm-up is behind: all three seeds end below the rule that translates each word by
+# itself. With a warm-up it comes near pre norm: its loss is higher in all three seeds and its BLEU lower,
+# though the ranges nearly touch. (Luck alone would do that one time in ten; [chapter 17](17_evaluation.ipynb).) Of pre norm
+# without a warm-up, the loss is a little higher in all three seeds, and the ranges of BLEU overlap.
 #
-# **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }}
-# updates say: late. These are new trainings, whose rate falls more slowly. Starting at the same rate, all
-# three seeds leave the rule behind. But one of them is still below what each seed reached *with* a warm-up in a
-# quarter of the updates. With the smaller rate of {{ stored["card"]["learning_rates"][1] }}
-# they do better still, and lie close together. So a warm-up is one cure. Time is another, a less reliable one at the larger rate. Whether they reach pre norm was not
-# measured. {cite:t}`xiong2020` give a reason: at the start, the gradients near the output of a post-norm
-# model are large. This was one small model.
+# **Lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }} updates say: late. In these new trainings,
+# whose rate falls more slowly, all three seeds leave the rule behind. With the smaller rate of
+# {{ stored["card"]["learning_rates"][1] }} they do better still, and lie close together.
+# {cite:t}`xiong2020` give a reason: at the start, the gradients near the output of a post-norm model are large.
+#
+# This was one small model, and pre norm was not trained as long. (For the rule, BLEU was counted over tokens; over
+# text, as for the translators, it is about half a point lower.)
 #
 # </details>
+
+# %% [markdown]
+# ## The decoder alone: a language model
 #
-# ## The decoder alone
-#
-# Leave out attention to the source, and a decoder block is an encoder block with a causal mask. A stack of
-# such blocks is a **language model**: from the words so far, it gives each possible next word a
-# probability. Here is one, made of the package's layers.
+# Leave out cross-attention, and a decoder block is an encoder block with a causal mask. A stack of
+# such blocks is a **decoder-only language model**: from the words so far, it gives each possible next word a
+# probability. GPT-2 is one, and so are many LLMs after it. Here is a small one, made of the package's layers.
 
 
 # %%
@@ -305,8 +332,8 @@ class LanguageModel(nn.Module):
 # %% [markdown]
 # It learns the French side of the toy corpus, short sentences only, in a few seconds. The table compares it
 # with simple rules: the frequencies of words; a **bigram** model, which counts which word followed which;
-# and a **trigram** model, which counts what followed each pair. How much weight a rule gives to its own
-# counts, and how much to the next simpler rule, is chosen on validation sentences. **Perplexity** is $e$ to the power of the
+# and a **trigram** model, which counts what followed each pair. How each
+# mixes with the next simpler one is chosen on validation sentences. **Perplexity** is $e$ to the power of the
 # loss: the number of equally probable words from which the model seems to choose.
 
 
@@ -408,7 +435,7 @@ ResultTable(("model", "perplexity"), rows, "Test sentences")
 # %% [markdown]
 # Reading further back than one word pays: kept to its own word, the same model has a higher perplexity in
 # all three seeds, and so has the bigram model. But the trigram model comes close to the language model. What *this* model cannot do is translate: nothing tells it what to say. A decoder-only
-# *translator* reads the source as the first part of the same sequence, and looks at it by the same
+# *translator* reads the source as the first part of the same sequence, and attends to it by the same
 # self-attention.
 #
 # A simpler one, for German, has one layer of attention and no more:
@@ -420,17 +447,23 @@ for word, p in zip(caption["reads"][1:], caption["next"]):
 
 # %% [markdown]
 # This is a real caption, read by the small model of [chapter 14](14_self_attention.ipynb): each
-# word with its probability, given the words before it. That model's perplexity on German captions, with all rare words merged into one token, is
-# {{ low_high([math.exp(run["nats a word"]) for run in measured("prefixes")["runs"]], ".1f") }}, over three
-# seeds. It is close to the French one, but the two cannot be compared: the models differ, and a perplexity
-# depends on the vocabulary and on the text.
-
-# %% [markdown]
+# word with its probability, given the words before it.
+#
 # ## A cache
 #
-# Which of the old words' vectors does a new word need? It asks with its own query. Of the old words it
-# needs keys and values, in every layer, and never again their queries. So at step $t$ a layer computes, for
-# each head,
+# A language model writes one word after another, and each new word attends to all the words before it. At each
+# step the model can compute these words again, or it can keep their keys and values: in a **KV cache**
+# (key/value cache).
+
+# %% tags=["hide-input"]
+CacheCounter(
+    caption="Answer, then move T. Afterwards let eight heads share one pair of keys "
+    "and values: the multiplications fall a little, the cache shrinks to an eighth."
+)
+
+# %% [markdown]
+# Which of the old words' vectors does a new word need? It brings its own query; from earlier words it needs
+# only keys and values, in every layer. So at step $t$ a layer computes, for each head,
 #
 # $$
 # \begin{aligned}
@@ -444,8 +477,9 @@ for word, p in zip(caption["reads"][1:], caption["next"]):
 # $$ 2 \cdot L \cdot T \cdot G \cdot d_h \text{ numbers}. $$ (eq-cache-size)
 #
 # With $G$ equal to the number of query heads this is $2LTd$. With fewer, neighbouring query heads share
-# keys and values. {cite:t}`shazeer2019` let all heads share one pair (*multi-query attention*); {cite:t}`ainslie2023` have groups (*grouped-query attention*). We say **grouped heads**. In
-# code, keys and values are repeated for their heads, by `keys.repeat_interleave(heads // groups, 1)`.
+# keys and values: **grouped-query attention** (GQA, {cite:t}`ainslie2023`), or, with one pair for all,
+# **multi-query attention** ({cite:t}`shazeer2019`). In code, keys and values are repeated for their heads, by
+# `keys.repeat_interleave(heads // groups, 1)`.
 
 # %% [markdown]
 # And the work? Let $P$ be the multiplications of one word by itself: $4d^2$ for the four projections, if
@@ -516,14 +550,12 @@ for name, (multiplied, formula) in counted.items():
 print("its likeliest words, one by one:", vocabularies.target.decode(text))
 
 # %% [markdown]
-# The formula is {eq}`eq-cache-work`, plus the layer that reads out words. Multiplications are one thing,
-# time is another. The package's translator keeps such a cache in `step`. We counted its multiplications and
+# The formula is {eq}`eq-cache-work`, plus the layer that reads out words. The package's Transformer keeps such a cache in `step`. We counted its multiplications and
 # its calls of PyTorch's operators, with the cache and when it computes all words anew, each time without a map. We
 # also timed both ways, {{ stored["card"]["times_timed"] }} times each.
 
 # %% tags=["hide-input"]
 rows = []
-faster = sum(ratio > 1 for ratio in stored["cache"]["20"]["ratios of time"])
 for words_written, run in stored["cache"].items():
     saved = run["multiplications"]["without"] / run["multiplications"]["with"]
     calls = (f"{run['calls'][way]:,}" for way in ("with", "without"))
@@ -541,9 +573,9 @@ title = "What the cache saves; d = 64, two layers, one sentence, one thread"
 display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 
 # %% [markdown]
-# **In a small model the cache saves far less time than multiplications.** For 20 words the cache was faster in {{ faster }} of {{ stored["card"]["times_timed"] }} timings, although the range in the last column reaches below 1. Each step runs nearly the same operators, on one word or on all: the cache saves only one
-# call in twenty, and each call costs time, however little it computes. That is the likely reason. The calls are exact
-# counts; the times scatter, so trust no single one.
+# **In a small model the cache saves far less time than multiplications.** The likely reason: each step runs nearly
+# the same operators, on one word or on all. The cache saves only one call in twenty, and each call costs time,
+# however little it computes.
 
 # %% [markdown]
 # ## Block by block
@@ -592,7 +624,7 @@ for n in (1, 7, 100):
 # cell compares, may use such a kernel. The price is that no weights come out: **a fused model has no map to
 # look at.** The package computes weights only where somebody asks for them.
 #
-# ## Another similarity, another bracket
+# ## Linear attention
 #
 # What if there were no softmax? Let the similarity of $q$ and $k$ be a product of features,
 # $\phi(q)^\top\phi(k)$, with $\phi(x) = \mathrm{elu}(x) + 1$: $x + 1$ above 0 and $e^x$ below, so above 0 everywhere. Then a bracket can move:
@@ -616,8 +648,8 @@ print(f"share of the wanted value: softmax {sharp / 20:.2f}, linear {flat / 20:.
 # %% [markdown]
 # **It is not a faster softmax.** Here one key is exactly what the query asks for. The softmax finds it. The
 # other similarity is a sum of products of features; without an exponential it lets the other keys in. It
-# need not even rank keys as their dot products do. And its table adds up all words alike. What does the state of a recurrent network do with its words, before any
-# training?
+# need not even rank keys as their dot products do. And its table is a running sum: no factor makes it forget. A GRU has gates for that. What does its state do with
+# its words, before any training?
 
 # %% tags=["hide-input"]
 Recency(
@@ -628,7 +660,8 @@ Recency(
 # %% [markdown]
 # <details><summary>What the figure shows</summary>
 #
-# The state of an untrained GRU favours the words that it read last. The table of linear attention only adds. So no word fades beside later ones, before training or after.
+# The state of an untrained GRU favours the words that it read last. The table of linear attention has no
+# forgetting factor; whether a word fades there depends on $\phi(q)$ and $\phi(k)$.
 #
 # </details>
 
@@ -640,9 +673,9 @@ Recency(
 # | pre norm | {cite:t}`radford2019`; studied by {cite:t}`wang2019` and {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
 # | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
-# | mixture of experts | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
-# | rotary positions | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
-# | grouped heads (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
+# | mixture of experts (MoE) | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
+# | rotary positions (RoPE) | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
+# | grouped-query attention (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
 # | FlashAttention | {cite:t}`dao2022`; later versions: {cite:t}`dao2024`, {cite:t}`shah2024` | the order of work, {eq}`eq-online-softmax` | the function (in 8 bits, nearly) |
 # | sliding windows | {cite:t}`beltagy2020` | the mask ([chapter 10](10_local.ipynb)); old keys leave the cache | all else |
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
@@ -653,13 +686,11 @@ Recency(
 # are made, and a small turned key {cite:p}`deepseek2024`; queries and keys are normalised before the product {cite:p}`henry2020`, or a
 # $\tanh$ keeps the scores within limits {cite:p}`gemma2024`; a learned score that belongs to no word takes part in
 # each head's softmax, so that a head can give its weight to nobody {cite:p}`openai2025`; some
-# models put layers of linear attention, or of other recurrences such as Mamba {cite:p}`gu2023`, in between.
+# models put layers of linear attention, or of other recurrences such as Mamba {cite:p}`gu2023`, in between. What is not published, nobody outside can say.
+#
+# Here is what has not changed since [chapter 3](03_additive.ipynb), in layers with a softmax:
 
-# %% [markdown]
-# Where the makers of a model do not publish how it is built, nobody outside can say. And here is what, in layers with a softmax, has
-# not changed since [chapter 3](03_additive.ipynb):
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two columns of boxes. Left, the decoder of chapter 3: its state asks, the source's states answer. Right, a language model's block: a word asks, the words up to itself answer. In both columns follow the same four boxes, score, mask, normalise, sum; then left the recurrent cell, right residual, norm and feed-forward."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two columns of boxes. Left, the decoder of chapter 3: the query is its state, the keys are the source's. Right, a language model's block: the query is the newest word's, the keys are those of the words so far. In both columns follow the same four boxes, score, mask, normalise, sum; then left the recurrent cell, right residual, norm and feed-forward."}}
 figure, ax = plt.subplots(figsize=(6.2, 5.6))
 ax.axis("off")
 ax.set(xlim=(0, 2), ylim=(-0.6, 7.2))
@@ -671,8 +702,8 @@ stages = [
     ("next state\nof the GRU", "+ x, norm,\nfeed-forward, + x", GREY),
 ]
 heads = ("chapter 3's\ndecoder", "a language\nmodel's block")
-asks = ("asks: the state s", "asks: newest word")
-answers = ("answers: the source", "answers: words so far")
+asks = ("query: the state s", "query: newest word")
+answers = ("keys: the source", "keys: words so far")
 for column in (0, 1):
     at = 0.5 + column
     ax.text(at, 6.6, heads[column], ha="center", weight="bold")
@@ -694,11 +725,7 @@ plt.show()
 # **"Transformers decode in parallel."** In training they do, since all words are known. In writing, each
 # word waits for the one before.
 #
-# **"With the cache, a word costs the same wherever it stands."** It still looks at all the words before it.
-#
 # **"FlashAttention is an approximation."** It computes the softmax, up to rounding.
-#
-# **"Linear attention is softmax attention, only faster."** It is another function.
 #
 # **"A Transformer has only self-attention."** The translators of this chapter attend to the source as well,
 # as those of chapters 3 to 12 do.
@@ -729,16 +756,16 @@ plt.show()
 #
 # ## What you now know
 #
-# - A Transformer adds what each sub-layer computes to its states. In pre norm the states pass straight
-#   through.
+# - A Transformer adds what each sub-layer computes to its states: a residual connection. In pre norm the
+#   states pass straight through.
 # - Post norm needs more care at the start of training than pre norm. A warm-up helped, and so did more
 #   updates, the more so at a smaller rate.
 # - An encoder block with a causal mask is a language model's block.
-# - A cache keeps keys and values. It saves most multiplications but only one call of an operator in twenty; in a small model it
+# - A KV cache keeps keys and values. It saves most multiplications but only one call of an operator in twenty; in a small model it
 #   saves far less time than multiplications.
 # - Softmax can be computed block by block, exactly. A product of features in its place gives another function,
 #   and only then can the bracket move.
-# - The changes in the table touch single parts of this machine. In attention layers with a softmax, score,
+# - The changes in the table touch single parts of the Transformer. In attention layers with a softmax, score,
 #   mask, normalise and sum stay.
 #
 # **Now you.** In [the exercise](../exercises/16_transformer.ipynb) you normalise, stack sub-layers, share a

@@ -8,7 +8,12 @@ Importing this package needs no matplotlib; drawing does.
 from seqattn.plots.charts import plot_statistics, plot_weights
 from seqattn.plots.coverage import plot_coverage, plot_coverage_curve
 from seqattn.plots.defaults import use_style
-from seqattn.plots.diagrams import plot_masked, plot_sum_of_arrows, plot_translator
+from seqattn.plots.diagrams import (
+    plot_masked,
+    plot_sum_of_arrows,
+    plot_transformer,
+    plot_translator,
+)
 from seqattn.plots.entropy import plot_entropy_curve
 from seqattn.plots.grids import plot_heads
 from seqattn.plots.maps import plot_attention
@@ -63,6 +68,7 @@ __all__ = [
     "plot_spread",
     "plot_statistics",
     "plot_sum_of_arrows",
+    "plot_transformer",
     "plot_translator",
     "plot_weights",
     "use_style",

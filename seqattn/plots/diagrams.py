@@ -30,7 +30,7 @@ from seqattn.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_masked", "plot_sum_of_arrows", "plot_translator"]
+__all__ = ["plot_masked", "plot_sum_of_arrows", "plot_transformer", "plot_translator"]
 
 # Heights of the rows, from the source words up.
 _SOURCE, _ENCODER, _CONTEXT, _DECODER, _TARGET = 0.0, 1.0, 2.1, 3.2, 4.3
@@ -193,6 +193,180 @@ def _draw_loss(ax: "Axes", s: list[tuple[float, float]], wide: int) -> None:
     ax.plot([edge - 0.9, edge, edge], [_TARGET + 0.8, _TARGET + 0.8, _DECODER], color=GREY, lw=1.6)
     _arrow(ax, (edge, _DECODER), (edge, _ENCODER - 0.3), GREY)
     ax.text(edge - 0.08, _CONTEXT, "gradient", rotation=90, ha="right", va="center", color=GREY)
+
+
+# Of the drawing of a Transformer: the middles of its stacks, and how far from there boxes, residual
+# connections and outlines reach, in percent of the width.
+_LEFT, _RIGHT, _HALF, _LANE, _EDGE = 22.0, 78.0, 15.5, 18.8, 21.5
+# In pixels, from below: positions are added; the first residual connection branches off; from there
+# to its sub-layer, to its sum, and to the next branch.
+_ADDED, _FIRST, _MIDDLE, _SUM, _PITCH = 78, 132, 75, 115, 128
+_DASHED = (0, (3, 2))
+
+
+def plot_transformer(*, ax: "Axes | None" = None, title: str | None = None) -> "Axes":
+    """Draw the whole Transformer: two stacks of blocks, and what runs within and between them.
+
+    It is :class:`~seqattn.models.Transformer` as it is made by default, in pre norm. Data run
+    upwards. An arrow round a norm and a sub-layer is a residual connection. Masks stand between the
+    stacks, each with an arrow into the attention that it limits.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+    title : str, optional
+        Title of the diagram.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+
+    References
+    ----------
+    Vaswani et al. (2017), "Attention Is All You Need", figure 1, which shows post norm.
+
+    Examples
+    --------
+    >>> ax = plot_transformer()
+    >>> [text.get_text() for text in ax.texts].count("norm")
+    7
+    """
+    ax = ax or import_pyplot().subplots(figsize=(WIDE / DPI, 8.2))[1]
+    read = ["self-attention", "feed-forward"]
+    write = ["masked\nself-attention", "cross-\nattention", "feed-forward"]
+    encoded = _draw_stack(ax, _LEFT, "encoder", "source words", read)
+    decoded = _draw_stack(ax, _RIGHT, "decoder", "", write)
+    _draw_between(ax, encoded)
+    top = _draw_output(ax, decoded)
+    ax.set(xlim=(0, 104), ylim=(0, top))
+
+    boxes: list[Any] = list(ax.patches)
+
+    def keep_round(_: int) -> None:
+        (across, up), (x, y) = ax.transData.transform([(1, 1), (0, 0)])
+        for box in boxes:
+            box.set_mutation_aspect((across - x) / (up - y))
+
+    refit(ax, keep_round)
+    keep_round(WIDE)
+    ax.axis("off")
+    if title is not None:
+        ax.set_title(title)
+    return ax
+
+
+def _draw_stack(ax: "Axes", x: float, name: str, words: str, parts: Sequence[str]) -> float:
+    """Draw words, embedding, positions and a block of sub-layers; give the height of its end."""
+    out = -1 if x < 50 else 1  # to which side of the stack residual connections run
+    ax.text(x, 10, words, ha="center", va="center")
+    _arrow(ax, (x, 19), (x, 32), GREY)
+    _slab(ax, x, 45, "embedding", GREY)
+    _arrow(ax, (x, 58), (x, _ADDED - 9), GREY)
+    _plus(ax, (50, _ADDED), (x, _ADDED), GREY)
+    _arrow(ax, (x, _ADDED + 9), (x, _FIRST + 10), GREY)
+    low, end = _ADDED + 22, _FIRST + len(parts) * _PITCH
+    ax.text(x - 1.5, low + 14, name, ha="right", va="center", weight="bold")
+    ax.text(x + 1.5, low + 14, "× N", va="center")
+    for i, part in enumerate(parts):
+        _draw_sub_layer(ax, x, out, _FIRST + i * _PITCH, part)
+    _label(ax, x + _LANE * out, _FIRST + _SUM / 2, "residual", rotation=90, size=11)
+    _slab(ax, x, (low + end) / 2, "", GREY, end - low, _EDGE, lw=1, fc="none", zorder=1)
+    _slab(ax, x, end + 23, "norm", GREY, 22, 8)
+    return end + 34
+
+
+def _draw_sub_layer(ax: "Axes", x: float, out: int, tap: float, name: str) -> None:
+    """Draw a norm, what reads it, and the residual connection round both."""
+    attends = "attention" in name
+    colour = CONTEXT if attends else GREY
+    inputs = [("$q$", 0.0, QUERY)] if attends else [("", 0.0, GREY)]
+    if "self" in name:
+        inputs = [("$q$", -6.0, QUERY), ("$k$", 0.0, KEYS), ("$v$", 6.0, VALUES)]
+    for letter, aside, its_colour in inputs:
+        _arrow(ax, (x + aside, tap + 32), (x + aside, tap + 56), its_colour)
+        ax.text(x + aside + 1.2, tap + 42, letter, va="center", color=its_colour)
+    _slab(ax, x, tap + 21, "norm", GREY, 22, 8)
+    _slab(ax, x, tap + _MIDDLE, name, colour, 38)
+    _arrow(ax, (x, tap + _MIDDLE + 19), (x, tap + _SUM - 9), colour)
+    lane = x + _LANE * out
+    ax.plot([x, lane, lane], [tap, tap, tap + _SUM], color=INK, lw=1.6, zorder=2)
+    _plus(ax, (lane, tap + _SUM), (x, tap + _SUM), INK)
+    _arrow(ax, (x, tap + _SUM + 9), (x, tap + _PITCH + 10), GREY)
+
+
+def _draw_between(ax: "Axes", encoded: float) -> None:
+    """Draw what both stacks share, and the way from the encoder's end to cross-attention."""
+    look, cross = _FIRST + _MIDDLE, _FIRST + _PITCH + _MIDDLE
+    left, right = _LEFT + _HALF, _RIGHT - _HALF
+    _label(ax, 50, _ADDED, "positional\nencoding")
+    for letter, x, up, colour in (("$k$", 44.5, 0, KEYS), ("$v$", 49.5, 11, VALUES)):
+        over, at = encoded + 14 + up, cross + up
+        _way(ax, [(_LEFT, encoded), (_LEFT, over), (x, over), (x, at), (right, at)], colour)
+        ax.text(x + 1.2, (over + at) / 2, letter, va="center", color=colour)
+    for x, to, start, end in (
+        (46, left, look + 46, look),
+        (54, right, look + 46, cross - 11),
+        (54, right, look - 46, look),
+    ):
+        _way(ax, [(x, start), (x, end), (to, end)], INK, ls=_DASHED)
+    _label(ax, 50, look + 46, "padding\nmask")
+    _label(ax, 50, look - 46, "causal\nmask")
+
+
+def _draw_output(ax: "Axes", decoded: float) -> float:
+    """Draw what makes words of the decoder's end; give the height of it all."""
+    x, y = _RIGHT, decoded
+    for name in ("linear", "softmax"):
+        _arrow(ax, (x, y), (x, y + 12), GREY)
+        _slab(ax, x, y + 25, name, GREY)
+        y += 38
+    _arrow(ax, (x, y), (x, y + 12), GREY)
+    edge, top = 102, y + 30
+    ax.plot([x, edge, edge], [top, top, 10], color=GREY, lw=1.6, ls=_DASHED, zorder=2)
+    _label(ax, x, top, "probabilities of\nthe next word")
+    fed = {"arrowstyle": "<|-", "color": GREY, "lw": 1.6, "ls": _DASHED, "shrinkB": 0}
+    ax.annotate("target so far", (edge, 10), (x, 10), ha="center", va="center", arrowprops=fed)
+    return top + 20
+
+
+def _slab(
+    ax: "Axes", x: float, y: float, text: str, colour: str, high: float = 26, half: float = _HALF,
+    **style: Any,
+) -> None:  # fmt: skip
+    from matplotlib.patches import FancyBboxPatch
+
+    style = {"fc": GROUND, "ec": colour, "lw": 2, "zorder": 3, **style}
+    corner, shape = (x - half, y - high / 2), "round,pad=0,rounding_size=1.2"
+    ax.add_patch(FancyBboxPatch(corner, 2 * half, high, boxstyle=shape, **style))
+    if text:
+        ink = INK if colour == GREY else colour
+        ax.text(x, y, text, ha="center", va="center", color=ink, linespacing=1.1, zorder=4)
+
+
+def _label(ax: "Axes", x: float, y: float, text: str, **style: Any) -> None:
+    """Write on top of lines, which begin or go on beneath."""
+    box = {"boxstyle": "square,pad=0.15", "fc": GROUND, "ec": "none"}
+    ax.text(x, y, text, ha="center", va="center", bbox=box, linespacing=1.1, zorder=4, **style)
+
+
+def _plus(ax: "Axes", start: tuple[float, float], at: tuple[float, float], colour: str) -> None:
+    """Draw a sum, and the arrow of what is added."""
+    box = {"boxstyle": "circle,pad=0.05", "fc": GROUND, "ec": INK, "lw": 1.4}
+    _arrow(ax, start, at, colour, shrinkB=8.5)
+    ax.text(*at, "+", ha="center", va="center", bbox=box, zorder=4)
+
+
+def _way(ax: "Axes", places: Sequence[tuple[float, float]], colour: str, **style: Any) -> None:
+    """Draw an arrow round corners."""
+    ax.plot(*zip(*places[:-1]), color=colour, lw=1.6, zorder=2, **style)
+    _arrow(ax, places[-2], places[-1], colour, **style)
 
 
 def plot_sum_of_arrows(

@@ -35,7 +35,6 @@ const figure = {
     return { ...shown, likely: likely.map(([word]) => word), probabilities: likely.map(([, p]) => p) };
   },
 
-  // The event as a formula, with its indices in place.
   formula({ name, t, kind, run, asker, feeds, S }) {
     if (kind === "transformer" && name in this.atOnce) return this.atOnce[name](t, S);
     const s = `s${low(t)}`, before = `s${low(t - 1)}`, y = `E y${low(t - 1)}`, c = kind === "none" ? "c" : `c${low(t)}`;
@@ -77,10 +76,10 @@ const figure = {
     const top = argmax(weights), likely = phase === "decode" ? data.likely[t - 1] : [];
     const fed = ["<bos>", ...data.words], back = phase === "decode" && kind === "transformer" ? data.back[t - 1] : [], around = data.around?.flat() ?? [], one = argmax(around);
     const said = (kind === "transformer" && {
-      embed: t ? `The newest word, ${last}, is put in: its vector, and the vector of position ${t} added to it. No state comes from the step before.`
-        : "All words are put in at once: the vector of each, and the vector of its position added to it. None knows of another yet.",
-      "look around": `Each word asks all words, itself among them, and adds what it finds. The largest weight, ${fmt(around[one] ?? 0)}, is the one that “${xs[Math.floor(one / S)]}” gives to “${xs[one % S]}”.`,
-      "look back": t === 1 ? "Self-attention: the start symbol is alone so far, and looks at itself." : `Self-attention: u${low(t)} asks u₁ to u${low(t)}, all that was put in so far, itself among them. The largest weight is ${fmt(Math.max(...back))}, on “${fed[argmax(back)]}”. What it finds is added.`,
+      embed: t ? `The newest word, ${last}, is put in: its vector plus that of position ${t}. No state comes from the step before.`
+        : "All words are put in at once: the vector of each plus that of its position. None knows of another yet.",
+      "look around": `Each word asks all words, itself among them, and adds what it finds. “${xs[Math.floor(one / S)]}” gives the largest weight, ${fmt(around[one] ?? 0)}, to “${xs[one % S]}”.`,
+      "look back": t === 1 ? "Self-attention: the start symbol is alone so far, and looks at itself." : `Self-attention: u${low(t)} asks u₁ to u${low(t)}, all put in so far, itself among them. The largest weight is ${fmt(Math.max(...back))}, on “${fed[argmax(back)]}”. What it finds is added.`,
       ask: `The sum s${low(t)} is the query; it knows ${t === 1 ? "the start symbol" : "all words written so far"}. It is compared with every key: one score each.`,
       mix: `The context c${low(t)} is the sum of the values, each times its weight: ${weights[top] > 0.5 ? "mostly" : "most of all"} “${xs[top]}”.`,
       combine: t ? `The context is added to s${low(t)}, and a feed-forward network adds what it makes of the sum: r${low(t)}.`
@@ -88,7 +87,7 @@ const figure = {
       run: "All positions at once: none waits for another, since all words are known. The mask keeps each from the words after it.",
     }[name]) || {
       read: `The encoder reads “${xs[t - 1]}”. State h${low(t)} sums up ${t === 1 ? "this word" : `the words up to here: it is made of h${low(t - 1)} and the word`}.`,
-      back: `A second network reads from right to left. Each hᵢ gets its other half, so it knows its word with both sides of it.`,
+      back: `A second network reads from right to left. Each hᵢ gets its other half, so it knows both sides of its word.`,
       bridge: kind === "none" ? `The last state alone crosses over: it is the context c. It makes the first decoder state, and every step will read it.`
         : `The encoder's end makes the first decoder state s₀. All ${S} states stay, to be looked at.`,
       ask: `${asker === t ? "The new" : "The old"} state s${low(asker)} is the query${asker === t ? `: it has read ${last}` : `, before ${last} is read`}. It is compared with every key hᵢ: one score each.`,
@@ -97,7 +96,7 @@ const figure = {
       update: `The state moves on: s${low(t)} is made of s${low(t - 1)}, of ${last}${kind === "luong" ? (feeds ? ` and of s̃${low(t - 1)}, what the step before concluded (input feeding)` : " and of nothing else") : ` and of the context ${kind === "none" ? "c, the same at every step" : `c${low(t)}`}`}.`,
       combine: `Context and state together give the attentional vector s̃${low(t)}.`,
       say: `A probability for every word of the vocabulary. The decoder writes the most probable: “${likely[0]?.[0]}”, ${fmt(likely[0]?.[1] ?? 0)}.`,
-      feed: `Teacher forcing: each step is fed the reference's word, whatever the decoder would have written itself.`,
+      feed: `Teacher forcing: each step is fed the reference's word, whatever the decoder would have written.`,
       run: kind === "luong" && !feeds ? `All states first, then every step looks at the source at once.` : `The decoder runs, step after step${kind === "none" ? "" : ", each with its own look at the source"}.`,
       loss: `At each position the loss is −log p of the reference's word. Their mean is ${fmt(sum(data.losses) / T, 3)} nats.`,
       gradient: `The gradient goes back along the arrows. The numbers are its length at each decoder state and at each source word's embedding.`,
@@ -186,17 +185,19 @@ const figure = {
     return { cell, V, tall, yWord, yF, yU, yS, yC, yE, yH, yA, yX, height: yX + 6 };
   },
 
-  // How things are drawn at this event.
   kit(m, n, get, wide, { cell, V, yE }) {
     const { phase, name, t, data, S, T, i, kind } = m, lit = get("lit"), train = phase === "train";
     const homeward = train && i === 3, order = this.steps[kind], here = order.indexOf(name);
+    // Room for names of rows.
+    const atOnce = kind === "transformer", bos = Math.max(wide / (T + 1), atOnce && 62), left = atOnce && bos;
     const past = (event) => train ? i > 0 : phase === "decode" && here >= order.indexOf(event);
     const link = (x0, y0, x1, y1, now, cls = "", extra = {}) => (now || !homeward) && arrow(x0, y0, x1, y1, { class: `${now ? `sa-flow ${cls}` : "sa-past"}`, ...extra });
     // The way back, along the same arrows; into states and words as thick as the gradient is long there.
     const strongest = Math.max(...data.pull_decoder, ...data.pull);
     return {
       train, homeward, past, link, dashed: { "stroke-dasharray": "4 3" },
-      X: (j) => (wide * (j - 0.5)) / S, Y: (j) => (wide * (j + 0.5)) / (T + 1),
+      X: (j) => left + ((wide - left) * (j - 0.5)) / S, Y: (j) => (j ? bos + ((wide - bos) * (j - 0.5)) / T : bos / 2),
+      block: (y, end) => s("rect", { x: bos, y, width: wide - bos - 1, height: end - y, rx: 8, fill: "none", class: "sa-past" }),
       pale: (part) => ({ class: lit.length && !lit.includes(part) ? "sa-unlit" : "" }),
       home: (x0, y0, x1, y1, g = 0) => link(x0, y0, x1, y1, true, "sa-loss", { style: `stroke-width:${0.8 + (5 * g) / strongest}` }),
       // A state: a column of cells, darker for larger numbers; empty as long as it is not computed.
@@ -206,22 +207,20 @@ const figure = {
           s("rect", { x: x - 9, y: y - 2, width: 18, height: V + 4, rx: 4, class: values ? "sa-box" : "sa-box sa-empty" }),
           values?.map((v, d) => s("rect", { x: x - 6, y: y + d * cell, width: 12, height: cell, class: "sa-cell", "fill-opacity": 0.06 + 0.47 * (1 + clamp(v / top, -1, 1)) })),
           role && mark(role, x - (label ? 14 : 0), y + V + 14),
-          words(x, y + V + 18, label, { "text-anchor": "middle", class: "sa-name" }));
+          mid(x, y + V + 18, label, "sa-name"));
       },
-      // A score and a weight for each source word.
       weighed: (x, j) => [
-        past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), words(x + 4, yE - 3, fmt(n.scores[j], 1), { "text-anchor": "middle", class: "sa-name" })),
+        past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), mid(x + 4, yE - 3, fmt(n.scores[j], 1), "sa-name")),
         past("weigh") && s("g", { class: "weights" },
           s("rect", { x: x - 20, y: yE + 36 - 34 * n.weights[j], width: 8, height: 34 * n.weights[j], class: "sa-fill" }),
           s("line", { x1: x - 22, x2: x - 10, y1: yE + 36, y2: yE + 36, stroke: "currentColor" }),
-          words(x + 8, yE + 24, fmt(n.weights[j]), { "text-anchor": "middle", class: "sa-name" }))],
-      // A line as thick as a weight.
+          mid(x + 8, yE + 24, fmt(n.weights[j]), "sa-name"))],
       strand: (x0, y0, x1, y1, w, cls) => s("line", { x1: x0, y1: y0, x2: x1, y2: y1, class: cls, style: `stroke-width:${0.4 + 5 * w};stroke-opacity:${0.15 + 0.6 * w}` }),
       losses: (Y) => train && i > 1 && [
         data.losses.map((x, k) => s("g", { class: "sa-loss" },
           s("rect", { x: Y(k + 1) - 5, y: 48 - Math.max(1, Math.min(30, (30 * x) / Math.max(...data.losses))), width: 10, height: Math.max(1, Math.min(30, (30 * x) / Math.max(...data.losses))), class: "sa-fill" }),
-          words(Y(k + 1), 12, fmt(x), { "text-anchor": "middle" }))),
-        words(Y(0), 12, "−log p", { "text-anchor": "middle", class: "sa-soft" })],
+          mid(Y(k + 1), 12, fmt(x)))),
+        mid(Y(0), 12, "−log p", "sa-soft")],
     };
   },
 
@@ -235,7 +234,7 @@ const figure = {
 
     const encoder = s("g", pale("encoder"),
       xs.map((word, j) => [
-        words(X(j + 1), yX, word, { "text-anchor": "middle", class: name === "read" && t === j + 1 ? "sa-strong" : "" }),
+        mid(X(j + 1), yX, word, name === "read" && t === j + 1 ? "sa-strong" : ""),
         link(X(j + 1), yX - 14, X(j + 1), yH + V + 22, name === "read" && t === j + 1),
         j > 0 && link(X(j) + 11, yH + V / 3, X(j + 1) - 11, yH + V / 3, name === "read" && t === j + 1),
         j > 0 && run.bidirectional && link(X(j + 1) - 11, yH + (2 * V) / 3, X(j) + 11, yH + (2 * V) / 3, name === "back"),
@@ -278,7 +277,7 @@ const figure = {
 
     const spoken = (j) => train || (phase === "decode" && (j < t || (j === t && name === "say")));
     const output = s("g", pale("output"),
-      words(Y(0), yWord, "<bos>", { "text-anchor": "middle", class: "sa-soft" }),
+      mid(Y(0), yWord, "<bos>", "sa-soft"),
       data.words.map((word, k) => {
         const j = k + 1, now = j === t && phase === "decode", says = now && name === "say";
         const from = kind === "luong" ? yF - 4 : yS - 4, known = train ? i > 0 : phase === "decode" && (j < t || (now && past("combine")));
@@ -291,7 +290,7 @@ const figure = {
           says && kind !== "luong" && link(Y(k) + 20, yWord - 5, Y(j) - 20, yWord - 5, true, "", dashed),
           says && kind === "none" && link(c0, yC - 4, Y(j) + 9, yWord + 6, true, "context"),
           says && kind === "bahdanau" && bow(Y(j), yC + 4, yWord + 4, "context"),
-          spoken(j) && words(Y(j), yWord, word, { "text-anchor": "middle", class: says ? "sa-strong" : "" })];
+          spoken(j) && mid(Y(j), yWord, word, says ? "sa-strong" : "")];
       }),
       name === "say" && this.candidates(data.likely[t - 1], clamp(Y(t), 62, wide - 62)),
       losses(Y));
@@ -316,13 +315,16 @@ const figure = {
   },
 
   paintAtOnce(m, n, get, wide, rows) {
-    const { phase, name, t, data, S, T, i } = m, xs = get("words"), { V, yWord, yF, yU, yS, yC, yE, yH, yA, yX } = rows;
-    const { train, homeward, past, link, dashed, X, Y, pale, home, state, weighed, strand, losses } = this.kit(m, n, get, wide, rows);
+    const { phase, name, t, data, i } = m, xs = get("words"), { V, yWord, yF, yU, yS, yC, yE, yH, yA, yX } = rows;
+    const { train, homeward, past, link, dashed, X, Y, block, pale, home, state, weighed, strand, losses } = this.kit(m, n, get, wide, rows);
     const encoding = phase === "encode", looks = encoding && name === "look around", done = !encoding || name === "combine";
     const roleOfH = phase === "decode" && (name === "ask" ? "keys" : name === "mix" ? "values" : undefined);
+    const called = (y, ...lines) => lines.map((line, k) => words(0, y + 28 - 7.5 * lines.length + 15 * k, line, { class: "sa-soft" }));
+    const after = ["after self-", "attention"], strong = { class: "sa-strong" };
     const encoder = s("g", pale("encoder"),
+      block(yH - 8, yA + V + 24), called(yH, ...(looks ? after : ["output"])), called(yA, "input"), words(0, yA - 18, "encoder", strong),
       xs.map((word, j) => [
-        words(X(j + 1), yX, word, { "text-anchor": "middle", class: encoding && name === "embed" ? "sa-strong" : "" }),
+        mid(X(j + 1), yX, word, encoding && name === "embed" ? "sa-strong" : ""),
         link(X(j + 1), yX - 14, X(j + 1), yA + V + 22, encoding && name === "embed"),
         // Each looks at all, or what came of it stands above.
         looks ? xs.map((_, k) => strand(X(k + 1), yA - 4, X(j + 1), yH + V + 22, data.around[j][k], "weights sa-flow")) : link(X(j + 1), yA - 4, X(j + 1), yH + V + 22, encoding && name === "combine"),
@@ -340,6 +342,7 @@ const figure = {
         { role: known(k + 1, "mix") && (k + 1 === t || train) ? "context" : undefined, now: k + 1 === t && (name === "mix" || name === "combine") })));
 
     const decoder = s("g", pale("decoder"),
+      block(yF - 8, yE + 44), called(yF, "output"), called(yU, "input"), words(0, yS - 18, "decoder", strong), called(yS, ...after), called(yC, "context"),
       data.words.map((_, k) => {
         const j = k + 1, now = phase === "decode" && j === t, back = now && name === "look back";
         return [
@@ -352,14 +355,14 @@ const figure = {
       }));
 
     const output = s("g", pale("output"),
-      words(Y(0), yWord, "<bos>", { "text-anchor": "middle", class: "sa-soft" }),
+      mid(Y(0), yWord, "<bos>", "sa-soft"),
       data.words.map((word, k) => {
         const j = k + 1, now = phase === "decode" && j === t, says = now && name === "say", joins = now && name === "combine";
         return [
           state(Y(j), yF, known(j, "combine") ? data.features[k] : null, `r${low(j)}`, { now: joins || says }),
           joins && [bow(Y(j), yC + 4, yF + V - 6, "context"), bow(Y(j), yS + 4, yF + V - 6, "", -1)],
           link(Y(j), yF - 4, Y(j), yWord + 5, says),
-          (train || known(j, "say")) && words(Y(j), yWord, word, { "text-anchor": "middle", class: says ? "sa-strong" : "" })];
+          (train || known(j, "say")) && mid(Y(j), yWord, word, says ? "sa-strong" : "")];
       }),
       name === "say" && this.candidates(data.likely[t - 1], clamp(Y(t), 62, wide - 62)),
       losses(Y));
@@ -377,13 +380,13 @@ const figure = {
     return [encoder, attention, decoder, output, back];
   },
 
-  // The most probable words, above the column of the word that is written.
   candidates: (likely, x) => s("g", {}, likely.map(([word, p], k) => [
     words(x - 14, 12 + 17 * k, word, { "text-anchor": "end" }),
     s("rect", { x: x - 9, y: 3 + 17 * k, width: Math.max(1, 34 * p), height: 10, class: "sa-fill" }),
     words(x + 29, 12 + 17 * k, fmt(p))])),
 };
 
+const mid = (x, y, text, cls = "") => words(x, y, text, { "text-anchor": "middle", class: cls });
 const low = (n) => String(n).replace(/\d/g, (d) => "₀₁₂₃₄₅₆₇₈₉"[d]);
 // An arrow, up or down, that goes round what stands in between: on the right, or with -1 on the left.
 const bow = (x, y0, y1, cls, side = 1) => {
@@ -392,7 +395,6 @@ const bow = (x, y0, y1, cls, side = 1) => {
     s("path", { d: `M${at(11)} ${y0} C${at(34)} ${y0 + out} ${at(34)} ${y1 - out} ${at(6)} ${y1 + 3}`, fill: "none" }),
     s("polygon", { points: y1 < y0 ? `${at(3)},${y1} ${at(14)},${y1 + 2} ${at(8)},${y1 + 10}` : `${at(3)},${y1 + 6} ${at(14)},${y1 + 4} ${at(8)},${y1 - 5}`, fill: "currentColor", stroke: "none" }));
 };
-// One shape for each role.
 const mark = (role, x, y) => s("polygon", { class: `sa-mark ${role}`, points: {
   query: [[0, -5], [5, 4], [-5, 4]], values: [[-4, -4], [4, -4], [4, 4], [-4, 4]], scores: [[0, -6], [5, 0], [0, 6], [-5, 0]], weights: [[-2, -6], [2, -6], [2, 6], [-2, 6]],
   keys: Array.from({ length: 12 }, (_, k) => [4.6 * Math.cos((k * Math.PI) / 6), 4.6 * Math.sin((k * Math.PI) / 6)]),

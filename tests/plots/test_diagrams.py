@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_rgba
+from torch import nn
 
+from seqattn import MultiHeadAttention
 from seqattn.data import TINY
-from seqattn.plots import CONTEXT, WEIGHTS, plot_masked, plot_sum_of_arrows, plot_translator
+from seqattn.models import Transformer
+from seqattn.plots import (
+    CONTEXT,
+    WEIGHTS,
+    plot_masked,
+    plot_sum_of_arrows,
+    plot_transformer,
+    plot_translator,
+)
 
 SOURCE, TARGET = ["the", "old", "cat"], ["le", "vieux", "chat", "dort", "<eos>"]
 
@@ -59,6 +69,25 @@ def test_weights_are_lines_between_every_two_states_as_thick_as_they_are_large()
 def test_an_empty_sentence_is_refused():
     with pytest.raises(ValueError, match="0 source and 5 target words"):
         plot_translator([], TARGET)
+
+
+def test_a_transformer_is_drawn_with_the_parts_that_the_default_has():
+    model = Transformer(11, 13, layers=1)
+
+    def parts(kind):
+        return sum(isinstance(module, kind) for module in model.modules())
+
+    shown = texts(plot_transformer(title="whole"))
+    assert model.decoder[0].pre_norm
+    assert shown.count("norm") == parts(nn.LayerNorm)
+    assert sum("attention" in text for text in shown) == parts(MultiHeadAttention)
+    assert shown.count("feed-forward") == parts(nn.Sequential)
+    assert shown.count("embedding") == parts(nn.Embedding)
+    # What each sub-layer makes is added to what it read, and positions to both embeddings.
+    assert shown.count("+") == parts(MultiHeadAttention) + parts(nn.Sequential) + 2
+    # Cross-attention gets keys and values from the encoder.
+    assert [shown.count(f"${letter}$") for letter in "qkv"] == [3, 3, 3]
+    assert {"causal\nmask", "padding\nmask", "positional\nencoding", "softmax"} < set(shown)
 
 
 def test_shortened_arrows_end_at_the_context():
