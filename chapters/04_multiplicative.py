@@ -96,7 +96,7 @@ print("weights", scores.softmax(0))
 # ## The dot score, and its geometry
 #
 # Let the decoder state $s_t$ and the encoder states $h_i$ all have $d$ numbers. Luong et al. ask with
-# the state *after* the update, hence the $t$. The score is
+# the state *after* the recurrent step, hence the $t$. The score is
 #
 # $$ e_{ti} = s_t^\top h_i = \sum_{k=1}^{d} s_{tk}\, h_{ik} $$ (eq-dot-score)
 #
@@ -606,9 +606,9 @@ plt.show()
 # <details><summary>What is the difference between Bahdanau’s and Luong’s attention?</summary>
 #
 # Four choices that can be combined almost freely. The *score*: additive, or one of Luong's, mostly products.
-# The *order*: Bahdanau's decoder asks with the state before the update, $s_{t-1}$, Luong's with the state
+# The *order*: Bahdanau's decoder asks with the state before the recurrent step, $s_{t-1}$, Luong's with the state
 # after it, $s_t$. The *readout*: Luong et al. join context and state in an attentional vector, $\tilde s_t =
-# \tanh(W_c [c_t; s_t])$ (not concat's $W_c$). *Input feeding*: they hand that vector to the next step. (Bahdanau's decoder takes $c_t$ into the update itself,
+# \tanh(W_c [c_t; s_t])$ (not concat's $W_c$). *Input feeding*: they hand that vector to the next step. (Bahdanau's decoder takes $c_t$ into the recurrent step itself,
 # and reads out by maxout.) In many programs the name means only the score.
 #
 # </details>

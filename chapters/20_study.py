@@ -103,11 +103,11 @@ def verdict(a, b):
 # | what | Bahdanau et al. (2015) | Luong et al. (2015) |
 # |---|---|---|
 # | score | additive, $v^\top\tanh(W_q s + W_k h_i)$ | dot, general $s^\top W h_i$, or concat |
-# | asks with | $s_{t-1}$, before the update | $s_t$, after it |
-# | the update reads the last word and | the context $c_t$ | the last readout $\tilde s_{t-1}$ (input feeding) |
+# | asks with | $s_{t-1}$, before the recurrent step | $s_t$, after it |
+# | the recurrent step reads the last word and | the context $c_t$ | the last readout $\tilde s_{t-1}$ (input feeding) |
 # | readout | maxout of $s_{t-1}$, $c_t$ and the last word (appendix A.2.2; its equation 4 and this package use $s_t$) | $\tanh(W_c[c_t; s_t])$, which is $\tilde s_t$ |
 # | at each step, for $T_s$ positions | $T_s d_a$ tanhs and as many products, and $d_a d_s$ products for $W_q s$; keys projected once | $T_s d_s$ products (general); keys projected once |
-# | in training | step by step, for $c_t$ enters the update to $s_t$ | with input feeding step by step; without it, attention for all steps at once |
+# | in training | step by step, for $c_t$ enters the step to $s_t$ | with input feeding step by step; without it, attention for all steps at once |
 #
 # Here $d_a$ is the size of the comparison space and $d_s$ that of a decoder state. Step through the order of
 # events in both. The arrow from $\tilde s_{t-1}$ to the update is input feeding. How much each of score, order and readout moves BLEU is measured below.
@@ -229,13 +229,13 @@ for trial in trials:
 # ## The score, or the order?
 #
 # The contest cannot say *why* Luong's model is behind. It differs from Bahdanau's in five things at once:
-# the score, the order (ask before or after the update), what the update reads, the readout, and the
+# the score, the order (ask before or after the recurrent step), what that step reads, the readout, and the
 # number of weights. A tempting experiment swaps their scores and credits the rest to the order. But
 # the other three come with the order.
 #
-# So build eight models in which *only* score, order and readout change. The update always reads the context
+# So build eight models in which *only* score, order and readout change. The recurrent step always reads the context
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
-# context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
+# context that $s_t$ asks for, which is also what the next recurrent step reads. Then both orders have the same
 # weights, down to their initial values. All eight have nearly equal numbers of parameters. The first table is at the contest's learning rate, with more updates than the first contest had; a second one adds other rates, with as many updates and five times as many. The readout is a bundle: the
 # maxout readout also reads the last word, has 80 features and a bias, and the tanh readout has 96 and
 # neither. The order changes two things (see below).
@@ -349,7 +349,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At a fixed readout and score, asking *after* the update is {{ f"{min(gain['order']):.1f}" }} to
+# At a fixed readout and score, asking *after* the recurrent step is {{ f"{min(gain['order']):.1f}" }} to
 # {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four pairs.
 # The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
 # {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
