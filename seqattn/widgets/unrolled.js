@@ -35,6 +35,7 @@ const figure = {
     return { ...shown, likely: likely.map(([word]) => word), probabilities: likely.map(([, p]) => p) };
   },
 
+  // The event as a formula, with its indices in place.
   formula({ name, t, kind, run, asker, feeds, S }) {
     if (kind === "transformer" && name in this.atOnce) return this.atOnce[name](t, S);
     const s = `s${low(t)}`, before = `s${low(t - 1)}`, y = `E y${low(t - 1)}`, c = kind === "none" ? "c" : `c${low(t)}`;
@@ -78,13 +79,13 @@ const figure = {
     const said = (kind === "transformer" && {
       embed: t ? `The newest word, ${last}, is put in: its vector plus that of position ${t}. No state comes from the step before.`
         : "All words are put in at once: the vector of each plus that of its position. None knows of another yet.",
-      "look around": `Each word asks all words, itself among them, and adds what it finds. “${xs[Math.floor(one / S)]}” gives the largest weight, ${fmt(around[one] ?? 0)}, to “${xs[one % S]}”.`,
+      "look around": `Each word asks all, itself among them, and adds what it finds. “${xs[Math.floor(one / S)]}” gives the largest weight, ${fmt(around[one] ?? 0)}, to “${xs[one % S]}”.`,
       "look back": t === 1 ? "Self-attention: the start symbol is alone so far, and looks at itself." : `Self-attention: u${low(t)} asks u₁ to u${low(t)}, all put in so far, itself among them. The largest weight is ${fmt(Math.max(...back))}, on “${fed[argmax(back)]}”. What it finds is added.`,
       ask: `The sum s${low(t)} is the query; it knows ${t === 1 ? "the start symbol" : "all words written so far"}. It is compared with every key: one score each.`,
       mix: `The context c${low(t)} is the sum of the values, each times its weight: ${weights[top] > 0.5 ? "mostly" : "most of all"} “${xs[top]}”.`,
       combine: t ? `The context is added to s${low(t)}, and a feed-forward network adds what it makes of the sum: r${low(t)}.`
         : `A feed-forward network works on each word by itself. Of each hᵢ a key and a value are made, once for all steps.`,
-      run: "All positions at once: none waits for another, since all words are known. The mask keeps each from the words after it.",
+      run: "All positions at once, since all words are known. The mask keeps each from the words after it.",
     }[name]) || {
       read: `The encoder reads “${xs[t - 1]}”. State h${low(t)} sums up ${t === 1 ? "this word" : `the words up to here: it is made of h${low(t - 1)} and the word`}.`,
       back: `A second network reads from right to left. Each hᵢ gets its other half, so it knows both sides of its word.`,
@@ -185,10 +186,11 @@ const figure = {
     return { cell, V, tall, yWord, yF, yU, yS, yC, yE, yH, yA, yX, height: yX + 6 };
   },
 
+  // How things are drawn at this event.
   kit(m, n, get, wide, { cell, V, yE }) {
     const { phase, name, t, data, S, T, i, kind } = m, lit = get("lit"), train = phase === "train";
     const homeward = train && i === 3, order = this.steps[kind], here = order.indexOf(name);
-    // Room for names of rows.
+    // On the left a Transformer's rows have their names, below <bos>.
     const atOnce = kind === "transformer", bos = Math.max(wide / (T + 1), atOnce && 62), left = atOnce && bos;
     const past = (event) => train ? i > 0 : phase === "decode" && here >= order.indexOf(event);
     const link = (x0, y0, x1, y1, now, cls = "", extra = {}) => (now || !homeward) && arrow(x0, y0, x1, y1, { class: `${now ? `sa-flow ${cls}` : "sa-past"}`, ...extra });
@@ -197,6 +199,7 @@ const figure = {
     return {
       train, homeward, past, link, dashed: { "stroke-dasharray": "4 3" },
       X: (j) => left + ((wide - left) * (j - 0.5)) / S, Y: (j) => (j ? bos + ((wide - bos) * (j - 0.5)) / T : bos / 2),
+      // An outline round a block.
       block: (y, end) => s("rect", { x: bos, y, width: wide - bos - 1, height: end - y, rx: 8, fill: "none", class: "sa-past" }),
       pale: (part) => ({ class: lit.length && !lit.includes(part) ? "sa-unlit" : "" }),
       home: (x0, y0, x1, y1, g = 0) => link(x0, y0, x1, y1, true, "sa-loss", { style: `stroke-width:${0.8 + (5 * g) / strongest}` }),
@@ -209,12 +212,14 @@ const figure = {
           role && mark(role, x - (label ? 14 : 0), y + V + 14),
           mid(x, y + V + 18, label, "sa-name"));
       },
+      // A score and a weight for each source word.
       weighed: (x, j) => [
         past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), mid(x + 4, yE - 3, fmt(n.scores[j], 1), "sa-name")),
         past("weigh") && s("g", { class: "weights" },
           s("rect", { x: x - 20, y: yE + 36 - 34 * n.weights[j], width: 8, height: 34 * n.weights[j], class: "sa-fill" }),
           s("line", { x1: x - 22, x2: x - 10, y1: yE + 36, y2: yE + 36, stroke: "currentColor" }),
           mid(x + 8, yE + 24, fmt(n.weights[j]), "sa-name"))],
+      // A line as thick as a weight.
       strand: (x0, y0, x1, y1, w, cls) => s("line", { x1: x0, y1: y0, x2: x1, y2: y1, class: cls, style: `stroke-width:${0.4 + 5 * w};stroke-opacity:${0.15 + 0.6 * w}` }),
       losses: (Y) => train && i > 1 && [
         data.losses.map((x, k) => s("g", { class: "sa-loss" },
@@ -319,10 +324,10 @@ const figure = {
     const { train, homeward, past, link, dashed, X, Y, block, pale, home, state, weighed, strand, losses } = this.kit(m, n, get, wide, rows);
     const encoding = phase === "encode", looks = encoding && name === "look around", done = !encoding || name === "combine";
     const roleOfH = phase === "decode" && (name === "ask" ? "keys" : name === "mix" ? "values" : undefined);
-    const called = (y, ...lines) => lines.map((line, k) => words(0, y + 28 - 7.5 * lines.length + 15 * k, line, { class: "sa-soft" }));
-    const after = ["after self-", "attention"], strong = { class: "sa-strong" };
+    const called = (y, ...lines) => lines.map((line, k) => words(0, y + 13 + 15 * k, line, { class: "sa-soft" }));
+    const after = ["after self-", "attention"];
     const encoder = s("g", pale("encoder"),
-      block(yH - 8, yA + V + 24), called(yH, ...(looks ? after : ["output"])), called(yA, "input"), words(0, yA - 18, "encoder", strong),
+      block(yH - 8, yA + V + 24), called(yH, ...(looks ? after : ["encoder", "output"])), called(yA, "encoder", "input"),
       xs.map((word, j) => [
         mid(X(j + 1), yX, word, encoding && name === "embed" ? "sa-strong" : ""),
         link(X(j + 1), yX - 14, X(j + 1), yA + V + 22, encoding && name === "embed"),
@@ -342,7 +347,7 @@ const figure = {
         { role: known(k + 1, "mix") && (k + 1 === t || train) ? "context" : undefined, now: k + 1 === t && (name === "mix" || name === "combine") })));
 
     const decoder = s("g", pale("decoder"),
-      block(yF - 8, yE + 44), called(yF, "output"), called(yU, "input"), words(0, yS - 18, "decoder", strong), called(yS, ...after), called(yC, "context"),
+      block(yF - 8, yE + 44), called(yF, "decoder", "output"), called(yU, "decoder", "input"), called(yS, ...after), called(yC, "context"),
       data.words.map((_, k) => {
         const j = k + 1, now = phase === "decode" && j === t, back = now && name === "look back";
         return [
@@ -380,6 +385,7 @@ const figure = {
     return [encoder, attention, decoder, output, back];
   },
 
+  // The most probable words, above the column of the word that is written.
   candidates: (likely, x) => s("g", {}, likely.map(([word, p], k) => [
     words(x - 14, 12 + 17 * k, word, { "text-anchor": "end" }),
     s("rect", { x: x - 9, y: 3 + 17 * k, width: Math.max(1, 34 * p), height: 10, class: "sa-fill" }),
@@ -395,6 +401,7 @@ const bow = (x, y0, y1, cls, side = 1) => {
     s("path", { d: `M${at(11)} ${y0} C${at(34)} ${y0 + out} ${at(34)} ${y1 - out} ${at(6)} ${y1 + 3}`, fill: "none" }),
     s("polygon", { points: y1 < y0 ? `${at(3)},${y1} ${at(14)},${y1 + 2} ${at(8)},${y1 + 10}` : `${at(3)},${y1 + 6} ${at(14)},${y1 + 4} ${at(8)},${y1 - 5}`, fill: "currentColor", stroke: "none" }));
 };
+// One shape for each role.
 const mark = (role, x, y) => s("polygon", { class: `sa-mark ${role}`, points: {
   query: [[0, -5], [5, 4], [-5, 4]], values: [[-4, -4], [4, -4], [4, 4], [-4, 4]], scores: [[0, -6], [5, 0], [0, 6], [-5, 0]], weights: [[-2, -6], [2, -6], [2, 6], [-2, 6]],
   keys: Array.from({ length: 12 }, (_, k) => [4.6 * Math.cos((k * Math.PI) / 6), 4.6 * Math.sin((k * Math.PI) / 6)]),
