@@ -13,7 +13,7 @@ from pathlib import Path
 import jupytext
 
 from seqattn import widgets
-from tools import questions
+from tools import notebooks, questions
 
 ROOT = Path(__file__).resolve().parents[1]
 # Mathematics is read slowly: about half the pace of a novel.
@@ -70,6 +70,12 @@ def pages() -> list[tuple[Path, int]]:
     return sorted(found, key=lambda page: (page[0].name[:2], page[0].parent.name))
 
 
+def appendices() -> list[tuple[Path, int]]:
+    """List the notebooks behind the chapters, each with its minutes."""
+    paths = [path for path in notebooks.sources() if path.stem[0] not in "0123456789"]
+    return [(p, minutes(p.read_text(encoding="utf-8"))) for p in paths if p.stem != "index"]
+
+
 def table(pages: list[tuple[Path, int]]) -> str:
     """Write the table of all times, for ``how_to_use.md``."""
     rows = [":header-rows: 1\n", "* - Page\n  - Minutes\n"]
@@ -84,7 +90,7 @@ def table(pages: list[tuple[Path, int]]) -> str:
 def write() -> None:
     """Put the times where they are said."""
     found = pages()
-    for path, time in found:
+    for path, time in (*found, *appendices()):
         if path.parent.name == "solutions":
             continue
         text = path.read_text(encoding="utf-8")

@@ -225,8 +225,9 @@ def _settle_widgets(notebook: NotebookNode) -> None:
 
 
 def sources(only: list[str] | None = None) -> list[Path]:
-    """List the sources, front page first: all, or those whose name starts with a given prefix."""
+    """List the sources, front page first, appendices last: all, or those with a given prefix."""
     paths = [CHAPTERS / "index.py", *sorted(CHAPTERS.glob("[0-9][0-9]_*.py"))]
+    paths += sorted(set(CHAPTERS.glob("*.py")) - set(paths))
     if not only:
         return paths
     chosen = [p for p in paths if p.name.startswith(tuple(only))]
@@ -274,7 +275,7 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=["execute", "prose", "drift"])
-    parser.add_argument("only", nargs="*", help="chapter numbers, such as 03")
+    parser.add_argument("only", nargs="*", help="how names begin, such as 03")
     arguments = parser.parse_args()
     if arguments.command == "drift":
         stale = [message for path in sources(arguments.only) if (message := drift(path))]

@@ -31,7 +31,8 @@ def pages():
 
 
 def test_a_chapter_says_how_long_it_takes(pages):
-    times = {path.name: time for path, time in pages if path.parent.name == "chapters"}
+    found = (*pages, *minutes.appendices())
+    times = {path.name: time for path, time in found if path.parent.name == "chapters"}
     said = {name: minutes.said(minutes.ROOT / "chapters" / name) for name in times}
     assert said == times, "python -m tools.minutes --write"
 

@@ -8,7 +8,7 @@ import yaml
 from tools import notebooks, plain, questions
 from tools.questions import QuestionError
 
-CHAPTERS = [path for path in notebooks.sources() if path.stem != "index"]
+CHAPTERS = [path for path in notebooks.sources() if path.stem[0].isdigit()]
 ONE = {
     "kind": "one",
     "asks": "What is $1 + 1$?",
