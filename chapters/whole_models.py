@@ -162,7 +162,7 @@ class DecoderBlock(nn.Module):
 
 # %% [markdown]
 # **Encoder and decoder.** An embedding, a stack of blocks, and one more norm at the end, as pre norm wants
-# it ([chapter 16](16_transformer.ipynb#two-places-for-a-norm)).
+# it ([chapter 16](16_transformer.ipynb)).
 
 
 # %%
@@ -223,9 +223,9 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
-# **Greedy search.** Take the likeliest word, append it, ask again ([chapter 18](18_build.ipynb#greedy-search-by-hand)). A
+# **Greedy search.** Take the likeliest word, append it, ask again ([chapter 18](18_build.ipynb)). A
 # sentence that has ended goes on with padding. This search computes everything anew for each word, which
-# keeps it short; [chapter 16](16_transformer.ipynb#a-cache) adds the cache of keys and values that saves
+# keeps it short; [chapter 16](16_transformer.ipynb) adds the cache of keys and values that saves
 # most of that work.
 
 
@@ -254,7 +254,7 @@ def translate(model, source, longest=30):  # (B, S)
 # at what was read.
 #
 # **The encoder.** Two GRUs read the sentence, one in each direction ([chapter
-# 1](01_bottleneck.ipynb#why-both-directions)). Packing hands PyTorch the true lengths, so that no state is
+# 1](01_bottleneck.ipynb)). Packing hands PyTorch the true lengths, so that no state is
 # computed from padding. A word's state is the pair of states at that word. The summary is the pair of last states.
 
 
@@ -474,7 +474,7 @@ shipped = compare_texts(ours, TRANSFORMER_NAMES, toy)
 # ## Train the Transformer
 #
 # A training needs little beside the model: batches of sentence pairs, a loss, an optimiser. The corpus is
-# that of [chapter 3](03_additive.ipynb#train-one): {{ f"{len(short['train']):,}" }} pairs of short English
+# that of [chapter 3](03_additive.ipynb): {{ f"{len(short['train']):,}" }} pairs of short English
 # and French sentences, drawn from a grammar. The decoder reads the true words so far (teacher forcing,
 # [chapter 6](06_decoder.ipynb), {eq}`eq-label-shift`). The loss is cross-entropy, and padding does not
 # count. The learning rate of Adam rises over the first updates, the **warm-up**; then it falls
@@ -541,30 +541,30 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 #
 # | here | formula | derived in | in the package |
 # |---|---|---|---|
-# | `positions`, `Embedding` | {eq}`eq-waves` | [chapter 15](15_positions.ipynb#in-general) | {class}`~seqattn.models.transformer.SinusoidalPositions` |
+# | `positions`, `Embedding` | {eq}`eq-waves` | [chapter 15](15_positions.ipynb) | {class}`~seqattn.models.transformer.SinusoidalPositions` |
 # | `attention`: scores | {eq}`eq-scaled-dot-score` | [chapter 5](05_scaled.ipynb) | {func}`~seqattn.scaled_dot_score` |
-# | `attention`: mask, softmax | {eq}`eq-masked-softmax` | [chapter 2](02_soft_addressing.ipynb#which-positions-may-take-part) | {func}`~seqattn.masked_softmax` |
-# | `attention`: sum | {eq}`eq-context-matrix` | [chapter 2](02_soft_addressing.ipynb#derive-from-one-value-to-a-mixture) | {func}`~seqattn.attend` |
-# | `MultiHeadAttention` | {eq}`eq-head` | [chapter 13](13_heads.ipynb#in-general) | {class}`~seqattn.MultiHeadAttention` |
-# | its `split` | – | [chapter 13](13_heads.ipynb#split-then-transpose) | the same |
-# | `EncoderBlock` | {eq}`eq-pre-norm`, {eq}`eq-layer-norm` | [chapter 16](16_transformer.ipynb#two-places-for-a-norm) | {class}`~seqattn.models.transformer.EncoderLayer` |
-# | `feed_forward` | {eq}`eq-feed-forward` | [chapter 16](16_transformer.ipynb#two-places-for-a-norm) | in the two layers |
-# | `DecoderBlock` | {eq}`eq-cross-attention` | [chapter 14](14_self_attention.ipynb#two-sentences) | {class}`~seqattn.models.transformer.DecoderLayer` |
-# | `causal` | {eq}`eq-causal` | [chapter 14](14_self_attention.ipynb#no-reading-ahead) | {func}`~seqattn.causal_mask` |
+# | `attention`: mask, softmax | {eq}`eq-masked-softmax` | [chapter 2](02_soft_addressing.ipynb) | {func}`~seqattn.masked_softmax` |
+# | `attention`: sum | {eq}`eq-context-matrix` | [chapter 2](02_soft_addressing.ipynb) | {func}`~seqattn.attend` |
+# | `MultiHeadAttention` | {eq}`eq-head` | [chapter 13](13_heads.ipynb) | {class}`~seqattn.MultiHeadAttention` |
+# | its `split` | – | [chapter 13](13_heads.ipynb) | the same |
+# | `EncoderBlock` | {eq}`eq-pre-norm`, {eq}`eq-layer-norm` | [chapter 16](16_transformer.ipynb) | {class}`~seqattn.models.transformer.EncoderLayer` |
+# | `feed_forward` | {eq}`eq-feed-forward` | [chapter 16](16_transformer.ipynb) | in the two layers |
+# | `DecoderBlock` | {eq}`eq-cross-attention` | [chapter 14](14_self_attention.ipynb) | {class}`~seqattn.models.transformer.DecoderLayer` |
+# | `causal` | {eq}`eq-causal` | [chapter 14](14_self_attention.ipynb) | {func}`~seqattn.causal_mask` |
 # | `Transformer` | – | [chapter 16](16_transformer.ipynb) | {class}`~seqattn.models.Transformer` |
-# | `translate` | – | [chapter 18](18_build.ipynb#greedy-search-by-hand) | {func}`~seqattn.decoding.greedy` |
+# | `translate` | – | [chapter 18](18_build.ipynb) | {func}`~seqattn.decoding.greedy` |
 
 # %% [markdown]
 # The recurrent translator, and the training:
 #
 # | here | formula | derived in | in the package |
 # |---|---|---|---|
-# | `RecurrentEncoder` | – | [chapter 1](01_bottleneck.ipynb#why-both-directions) | {class}`~seqattn.models.Encoder` |
-# | `AdditiveAttention` | {eq}`eq-additive-score` | [chapter 3](03_additive.ipynb#in-general-a-network-with-two-layers) | {class}`~seqattn.BahdanauAttention` |
-# | `RecurrentDecoder` | {eq}`eq-decoder-step` | [chapter 6](06_decoder.ipynb#one-step-in-two-orders) | {class}`~seqattn.models.AttentionDecoder` |
-# | its `readout` | {eq}`eq-maxout` | [chapter 6](06_decoder.ipynb#the-readouts) | {class}`~seqattn.models.readouts.MaxoutReadout` |
-# | `bridge` | {eq}`eq-bridge` | [chapter 6](06_decoder.ipynb#where-the-step-begins) | {class}`~seqattn.models.decoder.Bridge` |
-# | the loop | {eq}`eq-teacher-forced-loss` | [chapter 6](06_decoder.ipynb#the-loss-and-one-step-of-training) | {func}`~seqattn.training.fit` |
+# | `RecurrentEncoder` | – | [chapter 1](01_bottleneck.ipynb) | {class}`~seqattn.models.Encoder` |
+# | `AdditiveAttention` | {eq}`eq-additive-score` | [chapter 3](03_additive.ipynb) | {class}`~seqattn.BahdanauAttention` |
+# | `RecurrentDecoder` | {eq}`eq-decoder-step` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.AttentionDecoder` |
+# | its `readout` | {eq}`eq-maxout` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.readouts.MaxoutReadout` |
+# | `bridge` | {eq}`eq-bridge` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.decoder.Bridge` |
+# | the loop | {eq}`eq-teacher-forced-loss` | [chapter 6](06_decoder.ipynb) | {func}`~seqattn.training.fit` |
 #
 # **Left out here; the package has them:** the cache of keys and values, keys of the recurrent translator that
 # are projected once for each sentence, dropout on attention weights, attention maps, beam search and
