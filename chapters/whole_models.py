@@ -225,8 +225,8 @@ class Transformer(nn.Module):
 # %% [markdown]
 # **Greedy search.** Take the likeliest word, append it, ask again ([chapter 18](18_build.ipynb)). A
 # sentence that has ended goes on with padding. This search computes everything anew for each word, which
-# keeps it short; [chapter 16](16_transformer.ipynb) adds the cache of keys and values that saves
-# most of that work.
+# keeps it short; [chapter 16](16_transformer.ipynb) adds the cache of keys and values, which saves
+# most of the multiplications.
 
 
 # %%
@@ -539,32 +539,32 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 #
 # The Transformer:
 #
-# | here | formula | derived in | in the package |
+# | here | formula | chapter | in the package |
 # |---|---|---|---|
-# | `positions`, `Embedding` | {eq}`eq-waves` | [chapter 15](15_positions.ipynb) | {class}`~seqattn.models.transformer.SinusoidalPositions` |
-# | `attention`: scores | {eq}`eq-scaled-dot-score` | [chapter 5](05_scaled.ipynb) | {func}`~seqattn.scaled_dot_score` |
-# | `attention`: mask, softmax | {eq}`eq-masked-softmax` | [chapter 2](02_soft_addressing.ipynb) | {func}`~seqattn.masked_softmax` |
-# | `attention`: sum | {eq}`eq-context-matrix` | [chapter 2](02_soft_addressing.ipynb) | {func}`~seqattn.attend` |
-# | `MultiHeadAttention` | {eq}`eq-head` | [chapter 13](13_heads.ipynb) | {class}`~seqattn.MultiHeadAttention` |
-# | its `split` | – | [chapter 13](13_heads.ipynb) | the same |
-# | `EncoderBlock` | {eq}`eq-pre-norm`, {eq}`eq-layer-norm` | [chapter 16](16_transformer.ipynb) | {class}`~seqattn.models.transformer.EncoderLayer` |
-# | `feed_forward` | {eq}`eq-feed-forward` | [chapter 16](16_transformer.ipynb) | in the two layers |
-# | `DecoderBlock` | {eq}`eq-cross-attention` | [chapter 14](14_self_attention.ipynb) | {class}`~seqattn.models.transformer.DecoderLayer` |
-# | `causal` | {eq}`eq-causal` | [chapter 14](14_self_attention.ipynb) | {func}`~seqattn.causal_mask` |
-# | `Transformer` | – | [chapter 16](16_transformer.ipynb) | {class}`~seqattn.models.Transformer` |
-# | `translate` | – | [chapter 18](18_build.ipynb) | {func}`~seqattn.decoding.greedy` |
+# | `positions`, `Embedding` | {eq}`eq-waves` | [15](15_positions.ipynb) | {class}`~seqattn.models.transformer.SinusoidalPositions` |
+# | `attention`: scores | {eq}`eq-scaled-dot-score` | [5](05_scaled.ipynb) | {func}`~seqattn.scaled_dot_score` |
+# | `attention`: mask, softmax | {eq}`eq-masked-softmax` | [2](02_soft_addressing.ipynb) | {func}`~seqattn.masked_softmax` |
+# | `attention`: sum | {eq}`eq-context-matrix` | [2](02_soft_addressing.ipynb) | {func}`~seqattn.attend` |
+# | `MultiHeadAttention` | {eq}`eq-head` | [13](13_heads.ipynb) | {class}`~seqattn.MultiHeadAttention` |
+# | its `split` | – | [13](13_heads.ipynb) | the same |
+# | `EncoderBlock` | {eq}`eq-pre-norm`, {eq}`eq-layer-norm` | [16](16_transformer.ipynb) | {class}`~seqattn.models.transformer.EncoderLayer` |
+# | `feed_forward` | {eq}`eq-feed-forward` | [16](16_transformer.ipynb) | in the two layers |
+# | `DecoderBlock` | {eq}`eq-cross-attention` | [14](14_self_attention.ipynb) | {class}`~seqattn.models.transformer.DecoderLayer` |
+# | `causal` | {eq}`eq-causal` | [14](14_self_attention.ipynb) | {func}`~seqattn.causal_mask` |
+# | `Transformer` | – | [16](16_transformer.ipynb) | {class}`~seqattn.models.Transformer` |
+# | `translate` | – | [18](18_build.ipynb) | {func}`~seqattn.decoding.greedy` |
 
 # %% [markdown]
 # The recurrent translator, and the training:
 #
-# | here | formula | derived in | in the package |
+# | here | formula | chapter | in the package |
 # |---|---|---|---|
-# | `RecurrentEncoder` | – | [chapter 1](01_bottleneck.ipynb) | {class}`~seqattn.models.Encoder` |
-# | `AdditiveAttention` | {eq}`eq-additive-score` | [chapter 3](03_additive.ipynb) | {class}`~seqattn.BahdanauAttention` |
-# | `RecurrentDecoder` | {eq}`eq-decoder-step` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.AttentionDecoder` |
-# | its `readout` | {eq}`eq-maxout` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.readouts.MaxoutReadout` |
-# | `bridge` | {eq}`eq-bridge` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.decoder.Bridge` |
-# | the loop | {eq}`eq-teacher-forced-loss` | [chapter 6](06_decoder.ipynb) | {func}`~seqattn.training.fit` |
+# | `RecurrentEncoder` | – | [1](01_bottleneck.ipynb) | {class}`~seqattn.models.Encoder` |
+# | `AdditiveAttention` | {eq}`eq-additive-score` | [3](03_additive.ipynb) | {class}`~seqattn.BahdanauAttention` |
+# | `RecurrentDecoder` | {eq}`eq-decoder-step` | [6](06_decoder.ipynb) | {class}`~seqattn.models.AttentionDecoder` |
+# | its `readout` | {eq}`eq-maxout` | [6](06_decoder.ipynb) | {class}`~seqattn.models.readouts.MaxoutReadout` |
+# | `bridge` | {eq}`eq-bridge` | [6](06_decoder.ipynb) | {class}`~seqattn.models.decoder.Bridge` |
+# | the loop | {eq}`eq-teacher-forced-loss` | [6](06_decoder.ipynb) | {func}`~seqattn.training.fit` |
 #
 # **Left out here; the package has them:** the cache of keys and values, keys of the recurrent translator that
 # are projected once for each sentence, dropout on attention weights, attention maps, beam search and
@@ -574,8 +574,15 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 # ## If you come from elsewhere
 #
 # The same parts have other names in [The Annotated Transformer](https://nlp.seas.harvard.edu/annotated-transformer/),
-# in [Dive into Deep Learning](https://d2l.ai) (D2L), and in PyTorch's own modules. **Look at the masks before you copy
-# anything across.** [The crosswalk](crosswalk.md) has more on PyTorch and Keras, each row with a test.
+# in [Dive into Deep Learning](https://d2l.ai) (D2L), and in PyTorch's own modules. Look at the
+# masks before you copy anything across:
+#
+# - In The Annotated Transformer, True in `src_mask` or `subsequent_mask` means "may be attended", as here.
+# - D2L has no masks but `valid_lens`, the lengths of the sentences; `dec_valid_lens` does for a causal mask.
+# - In PyTorch's modules (`nn.Transformer`, `nn.MultiheadAttention`), True in a mask means **"ignore"**, be it
+#   `src_key_padding_mask` or `tgt_mask`. In its function `scaled_dot_product_attention` it means "may be attended".
+#
+# [The crosswalk](crosswalk.md) has more on PyTorch and Keras, each row with a test. The names:
 #
 # | here | Annotated Transformer | D2L | `torch.nn` |
 # |---|---|---|---|
@@ -590,8 +597,6 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 # | `Embedding` | `Embeddings` and `PositionalEncoding` | `nn.Embedding` and `PositionalEncoding` | not in `nn.Transformer` |
 # | `vocabulary` | `Generator`, with a log-softmax | `dense` | not in `nn.Transformer` |
 # | `states` | `memory` | `enc_outputs` | `memory` |
-# | padding | `src_mask`: True may be attended | `valid_lens`: lengths in place of a mask | `src_key_padding_mask`: **True is ignored** |
-# | `causal` | `subsequent_mask`: True may be attended | `dec_valid_lens` | `tgt_mask`: **True is ignored** |
 
 # %% [markdown]
 # And the recurrent translator, beside PyTorch's [tutorial on translation with
