@@ -539,32 +539,32 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 #
 # The Transformer:
 #
-# | here | formula | chapter | in the package |
+# | here | formula | derived in | in the package |
 # |---|---|---|---|
-# | `positions`, `Embedding` | {eq}`eq-waves` | [15](15_positions.ipynb) | {class}`~seqattn.models.transformer.SinusoidalPositions` |
-# | `attention`: scores | {eq}`eq-scaled-dot-score` | [5](05_scaled.ipynb) | {func}`~seqattn.scaled_dot_score` |
-# | `attention`: mask, softmax | {eq}`eq-masked-softmax` | [2](02_soft_addressing.ipynb) | {func}`~seqattn.masked_softmax` |
-# | `attention`: sum | {eq}`eq-context-matrix` | [2](02_soft_addressing.ipynb) | {func}`~seqattn.attend` |
-# | `MultiHeadAttention` | {eq}`eq-head` | [13](13_heads.ipynb) | {class}`~seqattn.MultiHeadAttention` |
-# | its `split` | – | [13](13_heads.ipynb) | the same |
-# | `EncoderBlock` | {eq}`eq-pre-norm`, {eq}`eq-layer-norm` | [16](16_transformer.ipynb) | {class}`~seqattn.models.transformer.EncoderLayer` |
-# | `feed_forward` | {eq}`eq-feed-forward` | [16](16_transformer.ipynb) | in the two layers |
-# | `DecoderBlock` | {eq}`eq-cross-attention` | [14](14_self_attention.ipynb) | {class}`~seqattn.models.transformer.DecoderLayer` |
-# | `causal` | {eq}`eq-causal` | [14](14_self_attention.ipynb) | {func}`~seqattn.causal_mask` |
-# | `Transformer` | – | [16](16_transformer.ipynb) | {class}`~seqattn.models.Transformer` |
-# | `translate` | – | [18](18_build.ipynb) | {func}`~seqattn.decoding.greedy` |
+# | `positions`, `Embedding` | {eq}`eq-waves` | [chapter 15](15_positions.ipynb) | {class}`~seqattn.models.transformer.SinusoidalPositions` |
+# | `attention`: scores | {eq}`eq-scaled-dot-score` | [chapter 5](05_scaled.ipynb) | {func}`~seqattn.scaled_dot_score` |
+# | `attention`: mask, softmax | {eq}`eq-masked-softmax` | [chapter 2](02_soft_addressing.ipynb) | {func}`~seqattn.masked_softmax` |
+# | `attention`: sum | {eq}`eq-context-matrix` | [chapter 2](02_soft_addressing.ipynb) | {func}`~seqattn.attend` |
+# | `MultiHeadAttention` | {eq}`eq-head` | [chapter 13](13_heads.ipynb) | {class}`~seqattn.MultiHeadAttention` |
+# | its `split` | – | [chapter 13](13_heads.ipynb) | the same |
+# | `EncoderBlock` | {eq}`eq-pre-norm`, {eq}`eq-layer-norm` | [chapter 16](16_transformer.ipynb) | {class}`~seqattn.models.transformer.EncoderLayer` |
+# | `feed_forward` | {eq}`eq-feed-forward` | [chapter 16](16_transformer.ipynb) | in the two layers |
+# | `DecoderBlock` | {eq}`eq-cross-attention` | [chapter 14](14_self_attention.ipynb) | {class}`~seqattn.models.transformer.DecoderLayer` |
+# | `causal` | {eq}`eq-causal` | [chapter 14](14_self_attention.ipynb) | {func}`~seqattn.causal_mask` |
+# | `Transformer` | – | [chapter 16](16_transformer.ipynb) | {class}`~seqattn.models.Transformer` |
+# | `translate` | – | [chapter 18](18_build.ipynb) | {func}`~seqattn.decoding.greedy` |
 
 # %% [markdown]
 # The recurrent translator, and the training:
 #
-# | here | formula | chapter | in the package |
+# | here | formula | derived in | in the package |
 # |---|---|---|---|
-# | `RecurrentEncoder` | – | [1](01_bottleneck.ipynb) | {class}`~seqattn.models.Encoder` |
-# | `AdditiveAttention` | {eq}`eq-additive-score` | [3](03_additive.ipynb) | {class}`~seqattn.BahdanauAttention` |
-# | `RecurrentDecoder` | {eq}`eq-decoder-step` | [6](06_decoder.ipynb) | {class}`~seqattn.models.AttentionDecoder` |
-# | its `readout` | {eq}`eq-maxout` | [6](06_decoder.ipynb) | {class}`~seqattn.models.readouts.MaxoutReadout` |
-# | `bridge` | {eq}`eq-bridge` | [6](06_decoder.ipynb) | {class}`~seqattn.models.decoder.Bridge` |
-# | the loop | {eq}`eq-teacher-forced-loss` | [6](06_decoder.ipynb) | {func}`~seqattn.training.fit` |
+# | `RecurrentEncoder` | – | [chapter 1](01_bottleneck.ipynb) | {class}`~seqattn.models.Encoder` |
+# | `AdditiveAttention` | {eq}`eq-additive-score` | [chapter 3](03_additive.ipynb) | {class}`~seqattn.BahdanauAttention` |
+# | `RecurrentDecoder` | {eq}`eq-decoder-step` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.AttentionDecoder` |
+# | its `readout` | {eq}`eq-maxout` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.readouts.MaxoutReadout` |
+# | `bridge` | {eq}`eq-bridge` | [chapter 6](06_decoder.ipynb) | {class}`~seqattn.models.decoder.Bridge` |
+# | the loop | {eq}`eq-teacher-forced-loss` | [chapter 6](06_decoder.ipynb) | {func}`~seqattn.training.fit` |
 #
 # **Left out here; the package has them:** the cache of keys and values, keys of the recurrent translator that
 # are projected once for each sentence, dropout on attention weights, attention maps, beam search and
@@ -582,24 +582,37 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 # - In PyTorch's modules (`nn.Transformer`, `nn.MultiheadAttention`), True in a mask means **"ignore"**, be it
 #   `src_key_padding_mask` or `tgt_mask`. In its function `scaled_dot_product_attention` it means "may be attended".
 #
-# [The crosswalk](crosswalk.md) has more on PyTorch and Keras, each row with a test. The names:
+# The names:
 #
-# | here | Annotated Transformer | D2L | `torch.nn` |
-# |---|---|---|---|
-# | `MultiHeadAttention` | `MultiHeadedAttention` | `MultiHeadAttention` | `MultiheadAttention` |
-# | `w_q`, `w_k`, `w_v` | the first three of `linears` | `W_q`, `W_k`, `W_v` | `in_proj_weight`: three, stacked |
-# | `w_o` | the last of `linears` | `W_o` | `out_proj` |
-# | `feed_forward` | `PositionwiseFeedForward` | `PositionWiseFFN` | `linear1`, `linear2` |
-# | norm and residual | `SublayerConnection`, pre norm | `AddNorm`, post norm | `norm1`, `norm2`, ...; pre norm with `norm_first=True` |
-# | `EncoderBlock` | `EncoderLayer` | `TransformerEncoderBlock` | `TransformerEncoderLayer` |
-# | `DecoderBlock` | `DecoderLayer` | `TransformerDecoderBlock` | `TransformerDecoderLayer` |
-# | `cross_attention` | `src_attn` | `attention2` | `multihead_attn` |
-# | `Embedding` | `Embeddings` and `PositionalEncoding` | `nn.Embedding` and `PositionalEncoding` | not in `nn.Transformer` |
-# | `vocabulary` | `Generator`, with a log-softmax | `dense` | not in `nn.Transformer` |
-# | `states` | `memory` | `enc_outputs` | `memory` |
+# | here | Annotated Transformer | D2L |
+# |---|---|---|
+# | `MultiHeadAttention` | `MultiHeadedAttention` | `MultiHeadAttention` |
+# | `w_q`, `w_k`, `w_v` | the first three of `linears` | `W_q`, `W_k`, `W_v` |
+# | `w_o` | the last of `linears` | `W_o` |
+# | `feed_forward` | `PositionwiseFeedForward` | `PositionWiseFFN` |
+# | norm and residual | `SublayerConnection`, pre norm | `AddNorm`, post norm |
+# | `EncoderBlock` | `EncoderLayer` | `TransformerEncoderBlock` |
+# | `DecoderBlock` | `DecoderLayer` | `TransformerDecoderBlock` |
+# | `cross_attention` | `src_attn` | `attention2` |
+# | `Embedding` | `Embeddings` and `PositionalEncoding` | `nn.Embedding` and `PositionalEncoding` |
+# | `vocabulary` | `Generator`, with a log-softmax | `dense` |
+# | `states` | `memory` | `enc_outputs` |
 
 # %% [markdown]
-# And the recurrent translator, beside PyTorch's [tutorial on translation with
+# PyTorch's modules have no embeddings, no positions and no last layer: `nn.Transformer` maps vectors to vectors.
+# [The crosswalk](crosswalk.md) has more on PyTorch, and Keras, each row with a test.
+#
+# | here | `torch.nn` |
+# |---|---|
+# | `EncoderBlock`, `DecoderBlock` | `TransformerEncoderLayer`, `TransformerDecoderLayer`, with `norm_first=True` |
+# | `self_attention`, `cross_attention` | `self_attn`, `multihead_attn` |
+# | `w_q`, `w_k`, `w_v` | `in_proj_weight` and `in_proj_bias`: three, stacked |
+# | `w_o` | `out_proj` |
+# | `feed_forward` | `linear1`, `linear2` |
+# | `self_norm`, `cross_norm`, `feed_norm` | `norm1`, `norm2`, `norm3`; in the encoder `norm1`, `norm2` |
+
+# %% [markdown]
+# Last, the recurrent translator beside PyTorch's [tutorial on translation with
 # attention](https://docs.pytorch.org/tutorials/intermediate/seq2seq_translation_tutorial.html):
 #
 # | here | PyTorch's tutorial | D2L |
