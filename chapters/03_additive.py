@@ -1216,6 +1216,9 @@ for scale in (0.1, 1, 10, 100):
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked
 # softmax, the context and a module that learns, and checks them.
 #
+# **The whole translator on one page.** [Two whole models](whole_models.ipynb) has encoder, attention, decoder and search in plain PyTorch, to read
+# from top to bottom or to copy.
+#
 # **Next.** A product in place of the sum: the multiplicative scores, which need no room for
 # `(B, T, S, d_a)`, bring a danger of their own, and lead to the Transformer.
 

@@ -771,6 +771,9 @@ plt.show()
 # **Now you.** In [the exercise](../exercises/16_transformer.ipynb) you normalise, stack sub-layers, share a
 # cache among heads, merge two halves of a softmax, and draw up the bill of a cache.
 #
+# **The whole Transformer on one page.** [Two whole models](whole_models.ipynb) has it complete in plain PyTorch, compares it with
+# the package's, and trains it.
+#
 # **Next.** [Chapter 17](17_evaluation.ipynb) asks how large a difference between two translators must be
 # before it counts.
 

@@ -12,7 +12,7 @@
 # %% [markdown]
 # # 18. Capstone: build a translator
 #
-# You build a translator from raw sentence pairs. The model is the package's. Five parts are the lesson, and those are written out here, a few lines each: a batch, the loss, the training step, greedy search, and a test that
+# You build a translator from raw sentence pairs. The model itself comes from the package; [Two whole models](whole_models.ipynb) writes out such a model from the first line to the last. Five parts are the lesson, and those are written out here, a few lines each: a batch, the loss, the training step, greedy search, and a test that
 # tells a sound model from a broken one. The first four are checked against the package's own.
 #
 # **You need** [additive attention](03_additive.ipynb) and [training and searching](07_training.ipynb). **It
