@@ -18,7 +18,7 @@
 # that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all scores of
 # this part stand in one table.
 #
-# **You need** [multiplicative scores](04_multiplicative.ipynb). **This chapter covers** the scaled dot score and its
+# **You need** [multiplicative scores](04_multiplicative.ipynb); without them, read as far as *All queries at once* and leave the rest for later. **This chapter covers** the scaled dot score and its
 # limits; scaled dot-product attention in matrix form; the reduced-rank score; what each mechanism costs, counted; and the
 # scores compared at one budget.
 
@@ -127,8 +127,7 @@ for d in (2, 4, 8):
 # softmax is flat: its derivatives $\partial\alpha_i/\partial e_j = \alpha_i(\delta_{ij} - \alpha_j)$ are
 # nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and hardly any gradient comes through the weights to
 # the query. Here are ten keys with components drawn from the normal distribution. Each line
-# has two pairs of numbers, for the plain and for the divided products. A pair is the mean largest weight and the mean sum
-# of the absolute derivatives.
+# has two pairs of numbers, for the plain and for the divided products. A pair is the largest weight and the sum of the absolute derivatives, both averaged over the draws.
 
 
 # %% tags=["hide-input"]
@@ -369,8 +368,8 @@ for name, divisor in (("dot       ", 1), ("scaled dot", math.sqrt(2))):
 #
 # For $d_s = d_h = d$ the bound is $d/2$. **The surprise:** half the rank saves *nothing*.
 #
-# Call $U$ the query matrix and $V$ the key matrix, and divide by $\sqrt k$: this is the score of one
-# attention *head*.
+# Call $U$ the query matrix and $V$ (not the values here) the key matrix, and divide by $\sqrt k$:
+# this is the score of one attention *head*.
 #
 # ### How small may the rank be?
 #

@@ -14,8 +14,8 @@
 # # 6. The decoder: two orders of one step
 #
 # This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
-# You write a step that can be both Bahdanau's and Luong's. Two probes tell you, of any decoder whose query is its
-# state alone, which state that is and whether the context reaches its recurrence. And one line of initialisation
+# You write a step that can be both Bahdanau's and Luong's. For any decoder whose query is its state
+# alone, two probes find out from outside which state asks and whether the context reaches the recurrence. And one line of initialisation
 # turns out to decide what a translator learns first.
 #
 # **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the

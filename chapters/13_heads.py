@@ -293,8 +293,8 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 # %% [markdown]
 # ## In general
 #
-# Each head has projections of its own. Let the rows of $Q$, $K$ and $V$ be queries, keys and values, all of
-# size $d$. Head $h$ of $H$ has matrices with $d_h = d/H$ columns:
+# Each head has projections of its own. Here $Q$, $K$ and $V$ are what goes in, before any projection, in rows of
+# size $d$; in self-attention all three are the words. Head $h$ of $H$ heads has matrices with $d_h = d/H$ columns:
 #
 # $$ \mathrm{head}_h = \mathrm{softmax}\Big(\frac{Q W^Q_h\,(K W^K_h)^\top}{\sqrt{d_h}}\Big)\, V W^V_h $$ (eq-head)
 #
@@ -311,7 +311,7 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 #
 # $$ Q\, W^Q_h {W^K_h}^\top K^\top, \qquad \mathrm{rank}\big(W^Q_h {W^K_h}^\top\big) \le d_h $$ (eq-head-rank)
 #
-# which is {eq}`eq-reduced-rank-score` with $k = d_h$. More heads mean thinner heads. In a program the $H$
+# which is {eq}`eq-reduced-rank-score` with $k = d_h$, where $d_h$ is now the size of a head. More heads mean thinner heads. In a program the $H$
 # matrices $W^Q_h$ stand side by side in one of size $d \times d$, and one product serves all heads: the
 # cut that `split` makes above.
 
@@ -394,7 +394,7 @@ ResultTable(
 # Transformers, which differ only in their initialisation, have learned from short pairs of the toy corpus. Each has
 # two layers in the encoder and two in the decoder, with four heads in each attention. That makes eight
 # heads from English to English, eight from French to French, and eight from French to English. The package
-# hands out all their weights, and accepts a mask of heads:
+# hands out all their weights, and accepts a mask of heads. Here are the calls, on a tiny model without any training:
 
 # %%
 torch.manual_seed(0)
@@ -504,7 +504,7 @@ ResultTable(
 #
 # Every head has a lower rate than every untrained one: {{ low_high(each_aer) }} against
 # {{ low_high(untrained_aer) }}. But of the {{ len(each_aer) }} heads only
-# {{ sum(rate < yard["diagonal"] for rate in each_aer) }} are better than the diagonal, which looks at no
+# {{ sum(rate < yard["diagonal"] for rate in each_aer) }} are better than the diagonal (before rounding), which looks at no
 # word and is hard to beat in short sentences. (No head owes its rate to a shift as in [chapter
 # 8](08_reading_maps.ipynb): if each French word takes the row above or the row below its own, every head has a rate
 # above
@@ -512,7 +512,7 @@ ResultTable(
 #
 # The mean of a layer's four maps has a lower rate than each of the four in {{ mean_wins }} of
 # {{ len(mean_aer) }} layers. In all six layers its rate is below the diagonal's, once by less than 0.01.
-# The last layer's mean has a lower rate than the first layer's in seeds 1 and 3. In seed 2 it is higher, by
+# The last layer's mean has a lower rate than the first layer's in seeds 1 and 3. In seed 2 it is higher, before rounding by
 # {{ f"{mean_aer[3] - mean_aer[2]:.2f}" }}.
 #
 # </details>
@@ -670,7 +670,7 @@ experiment_card(stored["card"])
 # ## Myths
 #
 # **"More heads cost more."** Not in parameters or multiplications. In time, yes: sixteen took longer than one
-# in the table above.
+# in the table of *The bill*.
 #
 # **"Heads are an ensemble."** Members of an ensemble are trained separately and vote. Heads are trained
 # together, are added, and share one readout.

@@ -84,14 +84,15 @@ SelfAttentionLayer(
 )
 
 # %% [markdown]
-# ### By hand
+# ## Query, key, value by hand
 #
 # The rows of $X$ are the book's three words: *cat* $(1, 0.5)$, *sat* $(-0.5, 1.5)$, *mat* $(0.5, -1)$. Compare
-# these states with each other, and every word attends most to *itself*. (*Cat* gets the weights 0.52, 0.26,
-# 0.22 and the output (0.50, 0.43).) So three matrices turn each state into three vectors:
+# these states with each other, by their products divided by $\sqrt 2$, and every word attends most to *itself*.
+# (*Cat* gets the weights 0.52, 0.26, 0.22 and the output (0.50, 0.43).) So three matrices, which stand in the
+# drawing below, turn each state into three vectors:
 #
-# 1. Its **query**, row times $W^Q$, is what the word asks with. *Cat* asks with
-#    $(1 \cdot 1 + 0.5 \cdot 0,\ 1 \cdot 1 - 0.5 \cdot 1) = (1, 0.5)$.
+# 1. Its **query**, row times $W^Q$, is what the word asks with. *Mat* asks with
+#    $(0.5 \cdot 1 - 1 \cdot 0,\ 0.5 \cdot 1 + 1 \cdot 1) = (0.5, 1.5)$, and *cat* with $(1, 0.5)$, its own state.
 # 2. Its **key**, row times $W^K$, is what it is found by. The keys are $(1, 1)$, $(3, -0.5)$ and $(-2, 0.5)$.
 # 3. Its **value**, row times $W^V$, is what it hands over: $(2, 0.5)$, $(2.5, 1.5)$ and $(-1.5, -1)$.
 #
@@ -228,8 +229,8 @@ print(f"under a causal mask: {(moved - still[:, order]).abs().max():.2f}")
 # $$ \begin{gathered} e_{ti} = -\infty \quad\text{for } i > t \\
 #    p(y_1, \dots, y_T) = \prod_{t=1}^{T} p(y_t \mid y_{<t}) \end{gathered} $$ (eq-causal)
 #
-# As in every decoder, what is read is shifted by one: position 1 reads the start symbol `<bos>`, and
-# position $t$ reads $y_{t-1}$. So row $t$ knows $y_{<t}$ and predicts $y_t$:
+# What is read is shifted by one: position 1 reads the start symbol `<bos>`, and position $t$ reads $y_{t-1}$. So
+# row $t$ knows $y_{<t}$, the words before word $t$, and predicts $y_t$:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The causal mask as a square of four rows and four columns, both named bos, the, cat, sat. On the diagonal and below it stand scores; above it, minus infinity. Beside the rows stands what each predicts: the, cat, sat, eos."}}
 words = ["<bos>", "the", "cat", "sat", "<eos>"]
@@ -259,8 +260,8 @@ plt.show()
 
 # %% [markdown]
 # The diagonal is open: the word there has already been written. In PyTorch the mask is the lower triangle with its
-# diagonal, `tril(0)`. Under it the first of our three words by hand has no choice: its weights are
-# {{ row_of(0) }}. Those of the second become {{ row_of(1) }}, and the last row is as before.
+# diagonal, `tril(0)`. Of the three words by hand, *cat* then has no choice: its weights are
+# {{ row_of(0) }}. Those of *sat* become {{ row_of(1) }}, and those of *mat* stay as they are.
 #
 # One number can spoil it. `tril(1)` opens one more column: each row sees the very word that it is to predict.
 #

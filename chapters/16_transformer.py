@@ -230,7 +230,8 @@ Unrolled(
 # - $c_t$: the context that cross-attention finds;
 # - $h_i$ and $r_t$: what the two blocks put out ($h_i$ after the last norm).
 #
-# A hat means “normalised”; $f$ is the feed-forward network. The figure opens at the third word. Press *Next* and
+# A hat means “normalised”; $f$ is the feed-forward network. Vectors are columns here, so matrices stand on their left, and
+# embeddings are multiplied by $\sqrt d$ ([chapter 15](15_positions.ipynb)). The figure opens at the third word. Press *Next* and
 # watch what each sub-layer adds. Then choose Bahdanau's order and look for the arrow that the Transformer does
 # without: the one from state to state.
 #
@@ -330,7 +331,7 @@ class LanguageModel(nn.Module):
 
 
 # %% [markdown]
-# It learns the French side of the toy corpus, short sentences only, in a few seconds. The table compares it
+# It learns the French side of the toy corpus, short sentences only, in a few seconds (the data are in the folded cell). The table compares it
 # with simple rules: the frequencies of words; a **bigram** model, which counts which word followed which;
 # and a **trigram** model, which counts what followed each pair. How each
 # mixes with the next simpler one is chosen on validation sentences. **Perplexity** is $e$ to the power of the
@@ -340,7 +341,7 @@ class LanguageModel(nn.Module):
 # %%
 def learn(seed, updates=200, mask=causal_mask):
     torch.manual_seed(seed)
-    model = LanguageModel(size, mask=mask)
+    model = LanguageModel(n_words, mask=mask)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
     epochs = (batch for epoch in range(99) for batch in batches["train"].epoch(epoch))
     for _, batch in zip(range(updates), epochs):
@@ -355,7 +356,7 @@ corpus = {
     for split, pairs in toy_corpus(12_000).items()
 }
 vocabularies = Vocabularies.learn(corpus["train"], ("en", "fr"))
-size = len(vocabularies.target)
+n_words = len(vocabularies.target)
 batches = {
     split: Batches(encode_pairs(pairs, vocabularies), tokens=512)
     for split, pairs in corpus.items()
@@ -377,7 +378,7 @@ def perplexity(logits_of, split):
     return math.exp(total / count)
 
 
-pairs_seen, triples_seen = torch.zeros(size, size), {}
+pairs_seen, triples_seen = torch.zeros(n_words, n_words), {}
 for batch in batches["train"].epoch(0):
     real = batch.targets != 0
     before = F.pad(batch.inputs, (1, 0))[:, :-1]
@@ -385,8 +386,8 @@ for batch in batches["train"].epoch(0):
         *(x[real].tolist() for x in (before, batch.inputs, batch.targets))
     ):
         pairs_seen[b, c] += 1
-        triples_seen.setdefault((a, b), torch.zeros(size))[c] += 1
-single = (pairs_seen.sum(0) + 1) / (pairs_seen.sum() + size)
+        triples_seen.setdefault((a, b), torch.zeros(n_words))[c] += 1
+single = (pairs_seen.sum(0) + 1) / (pairs_seen.sum() + n_words)
 
 
 def bigram(simpler):
@@ -514,7 +515,7 @@ def step(model, word, past):
 # %% tags=["hide-input"]
 with torch.no_grad():
     torch.manual_seed(0)
-    words, past, logits, T = torch.randint(4, size, (1, 40)), None, [], 40
+    words, past, logits, T = torch.randint(4, n_words, (1, 40)), None, [], 40
     # PyTorch's counter knows the parts of attention, not the fused operator.
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as with_cache:
         for t in range(T):
@@ -531,7 +532,7 @@ with torch.no_grad():
         text.append(word.item())
 d, L = model.size, len(model.blocks)
 P, steps = 12 * d * d, torch.arange(1, T + 1)
-readout = d * size
+readout = d * n_words
 counted = {
     "with the cache": (
         with_cache.get_total_flops() // 2,

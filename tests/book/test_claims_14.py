@@ -22,7 +22,8 @@ def test_the_numbers_by_hand():
     # Three matrices.
     W_q, W_k, W_v = torch.tensor([[[1, 1], [0, -1]], [[0, 1], [2, 0]], [[1, 0], [2, 1]]]).to(TINY.h)
     Q, K, V = TINY.h @ W_q, TINY.h @ W_k, TINY.h @ W_v
-    assert Q[0].tolist() == [1, 0.5]
+    assert Q.tolist()[::2] == [[1, 0.5], [0.5, 1.5]]
+    assert TINY.h[0].tolist() == [1, 0.5]
     assert K.tolist() == [[1, 1], [3, -0.5], [-2, 0.5]]
     assert V.tolist() == [[2, 0.5], [2.5, 1.5], [-1.5, -1]]
     assert (K @ Q[0]).tolist() == [1.5, 2.75, -1.75]
