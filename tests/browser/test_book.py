@@ -333,6 +333,28 @@ def test_formulas_with_a_note_in_the_margin_stand_midway_between_the_paragraphs(
     assert [above for above, _ in rooms] == pytest.approx([below for _, below in rooms], abs=1)
 
 
+@pytest.mark.parametrize("width", [1366, 1920])
+def test_the_sign_beside_a_formula_opens_its_note_beside_the_contents_too(
+    width, new_page, book_server
+):
+    page = new_page(width=width)
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{book_server}/chapters/10_local.html")
+    page.wait_for_load_state("networkidle")
+    notes = page.locator("details.provenance")
+    assert notes.count() > 2
+    for note in notes.all()[:3]:
+        sign = note.locator("summary")
+        sign.evaluate("e => scrollBy({ top: e.getBoundingClientRect().top - 200 })")
+        box = sign.bounding_box()
+        contents = page.locator(".bd-sidebar-secondary").bounding_box()
+        assert contents["y"] < box["y"] < contents["y"] + contents["height"]
+        page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
+        assert note.evaluate("e => e.open")
+    page.locator(".bd-sidebar-secondary .nav-link:visible").nth(1).click()
+    assert "#" in page.url
+
+
 def test_no_signature_is_slanted_as_its_face_has_no_italic(page, book_server):
     page.goto(f"{book_server}/chapters/api_variants.html")
     slants = "[...document.querySelectorAll('dt.sig em')].map(e => getComputedStyle(e).fontStyle)"
