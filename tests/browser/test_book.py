@@ -355,6 +355,25 @@ def test_the_sign_beside_a_formula_opens_its_note_beside_the_contents_too(
     assert "#" in page.url
 
 
+def for_paper(page):
+    """Show a page as it goes to the printer, with what its scripts do before; wait for nothing."""
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+
+
+def test_on_paper_what_was_folded_is_there_at_once(page, book_server):
+    page.goto(f"{book_server}/chapters/12_hard.html")
+    widgets_ready(page)
+    for_paper(page)
+    folded = page.locator("div.cell details.hide > summary ~ *")
+    assert folded.count() > 5
+    # What moves shows its first frame on paper, which is empty.
+    begun = "document.getAnimations().map(a => [a.animationName, a.effect.target.className])"
+    assert page.evaluate(begun) == []
+    assert set(folded.evaluate_all("all => all.map(e => getComputedStyle(e).opacity)")) == {"1"}
+    assert page.get_by_text("Share named right").first.is_visible()
+
+
 def test_no_signature_is_slanted_as_its_face_has_no_italic(page, book_server):
     page.goto(f"{book_server}/chapters/api_variants.html")
     slants = "[...document.querySelectorAll('dt.sig em')].map(e => getComputedStyle(e).fontStyle)"
