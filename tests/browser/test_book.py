@@ -374,6 +374,25 @@ def test_on_paper_what_was_folded_is_there_at_once(page, book_server):
     assert page.get_by_text("Share named right").first.is_visible()
 
 
+def test_live_figures_of_a_dark_page_are_printed_dark_on_light(new_page, book_server):
+    page = new_page(theme="dark")
+    page.goto(f"{book_server}/chapters/12_hard.html")
+    widgets_ready(page)
+    inks = "all => all.map(e => getComputedStyle(e).color)"
+    titles = page.locator(".sa-fig .sa-title")
+    assert set(titles.evaluate_all(inks)) == {"rgb(227, 232, 238)"}
+    for_paper(page)
+    assert set(titles.evaluate_all(inks)) == {"rgb(27, 39, 51)"}
+    grounds = "all => all.map(e => getComputedStyle(e).backgroundColor)"
+    assert set(page.locator(".sa-fig").evaluate_all(grounds)) == {"rgb(255, 255, 255)"}
+    # A name's halo and its letters.
+    fills = "all => all.map(e => getComputedStyle(e).fill)"
+    assert set(page.locator(".sa-fig text.sa-under").evaluate_all(fills)) == {"rgb(255, 255, 255)"}
+    assert page.locator(".sa-fig input[type=range]").first.evaluate(
+        "e => [getComputedStyle(e).printColorAdjust, getComputedStyle(e).colorScheme]"
+    ) == ["exact", "light"]
+
+
 def test_no_signature_is_slanted_as_its_face_has_no_italic(page, book_server):
     page.goto(f"{book_server}/chapters/api_variants.html")
     slants = "[...document.querySelectorAll('dt.sig em')].map(e => getComputedStyle(e).fontStyle)"
