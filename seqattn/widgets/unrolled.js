@@ -192,6 +192,8 @@ const figure = {
     const homeward = train && i === 3, order = this.steps[kind], here = order.indexOf(name);
     // On the left a Transformer's rows have their names, below <bos>.
     const atOnce = kind === "transformer", bos = Math.max(wide / (T + 1), atOnce && 62), left = atOnce && bos;
+    // What this event is about as a whole, in whichever chapter it is told.
+    const told = (train && { feed: ["decoder", "output"], run: ["attention", "decoder", "output"], loss: ["output"] }[name]) || [];
     const past = (event) => train ? i > 0 : phase === "decode" && here >= order.indexOf(event);
     const link = (x0, y0, x1, y1, now, cls = "", extra = {}) => (now || !homeward) && arrow(x0, y0, x1, y1, { class: `${now ? `sa-flow ${cls}` : "sa-past"}`, ...extra });
     // The way back, along the same arrows; into states and words as thick as the gradient is long there.
@@ -201,7 +203,7 @@ const figure = {
       X: (j) => left + ((wide - left) * (j - 0.5)) / S, Y: (j) => (j ? bos + ((wide - bos) * (j - 0.5)) / T : bos / 2),
       // An outline round a block.
       block: (y, end) => s("rect", { x: bos, y, width: wide - bos - 1, height: end - y, rx: 8, fill: "none", class: "sa-past" }),
-      pale: (part) => ({ class: lit.length && !lit.includes(part) ? "sa-unlit" : "" }),
+      pale: (part) => ({ class: lit.length && ![...lit, ...told].includes(part) && !(train && i > 2) ? "sa-unlit" : "" }),
       home: (x0, y0, x1, y1, g = 0) => link(x0, y0, x1, y1, true, "sa-loss", { style: `stroke-width:${0.8 + (5 * g) / strongest}` }),
       // A state: a column of cells, darker for larger numbers; empty as long as it is not computed.
       state: (x, y, values, label, { role, now } = {}) => {
@@ -214,8 +216,8 @@ const figure = {
       },
       // A score and a weight for each source word.
       weighed: (x, j) => [
-        past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), mid(x + 4, yE - 3, fmt(n.scores[j], 1), "sa-name")),
-        past("weigh") && s("g", { class: "weights" },
+        past("ask") && s("g", { class: `scores ${["ask", "weigh"].includes(name) ? "sa-lit" : ""}` }, mark("scores", x - 22, yE - 7), mid(x + 4, yE - 3, fmt(n.scores[j], 1), "sa-name")),
+        past("weigh") && s("g", { class: `weights ${["weigh", "mix"].includes(name) ? "sa-lit" : ""}` },
           s("rect", { x: x - 20, y: yE + 36 - 34 * n.weights[j], width: 8, height: 34 * n.weights[j], class: "sa-fill" }),
           s("line", { x1: x - 22, x2: x - 10, y1: yE + 36, y2: yE + 36, stroke: "currentColor" }),
           mid(x + 8, yE + 24, fmt(n.weights[j]), "sa-name"))],
@@ -243,7 +245,7 @@ const figure = {
         link(X(j + 1), yX - 14, X(j + 1), yH + V + 22, name === "read" && t === j + 1),
         j > 0 && link(X(j) + 11, yH + V / 3, X(j + 1) - 11, yH + V / 3, name === "read" && t === j + 1),
         j > 0 && run.bidirectional && link(X(j + 1) - 11, yH + (2 * V) / 3, X(j) + 11, yH + (2 * V) / 3, name === "back"),
-        state(X(j + 1), yH, half(data.states[j], j + 1), `h${low(j + 1)}`, { role: roleOfH, now: roleOfH || name === "back" || (name === "read" && t === j + 1) })]));
+        state(X(j + 1), yH, half(data.states[j], j + 1), `h${low(j + 1)}`, { role: roleOfH, now: roleOfH || name === "back" || (name === "read" && t === j + 1) || (name === "bridge" && (j + 1 === S || (run.bidirectional && j === 0))) })]));
 
     const crossed = phase !== "encode" || name === "bridge";
     const bridge = s("g", pale("bridge"),
@@ -277,9 +279,10 @@ const figure = {
           j > 0 && link(Y(j - 1) + 8, yWord + 5, Y(j) - 8, yS - 4, (now && name === "update") || name === "feed", "", dashed),
           j > 0 && kind !== "luong" && (kind === "none" ? now || (train && i === 1) : true) && link(kind === "none" ? c0 : Y(j), yC - 4, Y(j), yS + V + 22, now && name === "update", "context"),
           j > 1 && feeds && link(Y(j - 1) + 10, yF + V - 4, Y(j) - 6, yS - 4, now && name === "update"),
-          state(Y(j), yS, knownS(j) ? data.decoder_states[j] : null, `s${low(j)}`, { role: asks ? "query" : undefined, now: asks || (now && ["update", "say", "combine"].includes(name)) || (j === t - 1 && name === "update") })];
+          state(Y(j), yS, knownS(j) ? data.decoder_states[j] : null, `s${low(j)}`, { role: asks ? "query" : undefined, now: asks || (now && ["update", "say", "combine"].includes(name)) || (j === t - 1 && name === "update") || (name === "bridge" && j === 0) })];
       }));
 
+    const reads = (j) => phase === "decode" && j === t - 1 && (name === "update" || (name === "say" && kind !== "luong"));
     const spoken = (j) => train || (phase === "decode" && (j < t || (j === t && name === "say")));
     const output = s("g", pale("output"),
       mid(Y(0), yWord, "<bos>", "sa-soft"),
@@ -288,14 +291,14 @@ const figure = {
         const from = kind === "luong" ? yF - 4 : yS - 4, known = train ? i > 0 : phase === "decode" && (j < t || (now && past("combine")));
         return [
           tall && kind === "luong" && [
-            state(Y(j), yF, known ? data.features[k] : null, `s̃${low(j)}`, { now: now && (name === "combine" || says) }),
+            state(Y(j), yF, known ? data.features[k] : null, `s̃${low(j)}`, { now: (now && (name === "combine" || says)) || (feeds && name === "update" && j === t - 1) }),
             link(Y(j), yS - 4, Y(j), yF + V + 22, now && name === "combine"),
             now && name === "combine" && bow(Y(j), yC + 4, yF + V - 6, "context")],
           link(Y(j), from, Y(j), yWord + 5, says),
           says && kind !== "luong" && link(Y(k) + 20, yWord - 5, Y(j) - 20, yWord - 5, true, "", dashed),
           says && kind === "none" && link(c0, yC - 4, Y(j) + 9, yWord + 6, true, "context"),
           says && kind === "bahdanau" && bow(Y(j), yC + 4, yWord + 4, "context"),
-          spoken(j) && mid(Y(j), yWord, word, says ? "sa-strong" : "")];
+          spoken(j) && mid(Y(j), yWord, word, says ? "sa-strong" : reads(j) ? "sa-lit" : "")];
       }),
       name === "say" && this.candidates(data.likely[t - 1], clamp(Y(t), 62, wide - 62)),
       losses(Y));
@@ -367,7 +370,7 @@ const figure = {
           state(Y(j), yF, known(j, "combine") ? data.features[k] : null, `r${low(j)}`, { now: joins || says }),
           joins && [bow(Y(j), yC + 4, yF + V - 6, "context"), bow(Y(j), yS + 4, yF + V - 6, "", -1)],
           link(Y(j), yF - 4, Y(j), yWord + 5, says),
-          (train || known(j, "say")) && mid(Y(j), yWord, word, says ? "sa-strong" : "")];
+          (train || known(j, "say")) && mid(Y(j), yWord, word, says ? "sa-strong" : name === "embed" && j === t - 1 ? "sa-lit" : "")];
       }),
       name === "say" && this.candidates(data.likely[t - 1], clamp(Y(t), 62, wide - 62)),
       losses(Y));
@@ -386,7 +389,7 @@ const figure = {
   },
 
   // The most probable words, above the column of the word that is written.
-  candidates: (likely, x) => s("g", {}, likely.map(([word, p], k) => [
+  candidates: (likely, x) => s("g", { class: "sa-lit" }, likely.map(([word, p], k) => [
     words(x - 14, 12 + 17 * k, word, { "text-anchor": "end" }),
     s("rect", { x: x - 9, y: 3 + 17 * k, width: Math.max(1, 34 * p), height: 10, class: "sa-fill" }),
     words(x + 29, 12 + 17 * k, fmt(p))])),

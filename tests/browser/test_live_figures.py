@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from seqattn.widgets import AdditiveSteps, BeamTree, LinearRegime, SoftmaxTemperature
+from seqattn.widgets import (
+    AdditiveSteps,
+    BeamTree,
+    LinearRegime,
+    SoftmaxTemperature,
+    Unrolled,
+)
 from tests.browser.conftest import let_frames_pass, unhappy, widgets_ready
 from tests.widgets.figures import FIGURES, agrees
 from tools.browser import serving
@@ -280,6 +286,42 @@ def test_unrolled_steps_through_every_event_and_never_jumps(width, new_page, sta
     assert {event for phase, event in seen if phase == "decode"} == names
     assert seen[-1] == ("train", "step")
     assert len(seen) == EVENTS
+
+
+# Letters of a drawing with less contrast to their ground than 4.5, or paler than they are; and pale
+# shapes of what happens now.
+FAINT = """svg => {
+    const ground = getComputedStyle(svg.closest(".sa-fig")).backgroundColor;
+    const light = (colour) => {
+        const part = colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+            .map(v => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * part[0] + 0.7152 * part[1] + 0.0722 * part[2];
+    };
+    const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    const strength = (e) => (e === svg ? 1 : getComputedStyle(e).opacity * strength(e.parentNode));
+    const letters = [...svg.querySelectorAll("text:not(.sa-under)")].filter(e => strength(e) < 1
+        || contrast(light(getComputedStyle(e).fill), light(ground)) < 4.5);
+    const now = [...svg.querySelectorAll(".sa-hot rect, .sa-lit rect, .sa-flow, .sa-flow *")];
+    return [...letters, ...now.filter(e => strength(e) < 1)].map(e => e.outerHTML);
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_unrolled_never_fades_a_word_nor_the_event_that_it_tells(theme, new_page, static_page):
+    page = new_page(theme=theme)
+    page.emulate_media(reduced_motion="reduce")
+    orders = ["bahdanau", "luong", "transformer"]
+    figure = show(page, static_page(Unrolled(orders=orders, lit=["bridge"]), theme=theme))
+    drawing, text = figure.locator(".sa-svg"), figure.locator(".sa-text")
+    assert drawing.locator(".sa-unlit").count() == 4
+    for label in figure.locator(".sa-choice").first.locator("label").all():
+        label.click()
+        figure.get_by_text("Encode", exact=True).click()
+        before = ""
+        while text.inner_text() != before:
+            before = text.inner_text()
+            assert drawing.evaluate(FAINT) == [], before
+            figure.get_by_role("button", name="Next event").press("ArrowRight")
 
 
 @pytest.mark.parametrize("width", [390, 1000])
