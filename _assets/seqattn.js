@@ -94,10 +94,14 @@
     if (key === "Escape") each("details.provenance[open]", (note) => { note.open = false; });
   });
   // Back to the top: shown while the reader scrolls up.
+  const first = document.querySelector(".bd-article section > section");
   let before = 0;
   addEventListener("scroll", () => {
     const button = document.getElementById("pst-back-to-top");
     if (button) button.style.display = scrollY < before && scrollY > 600 ? "block" : "none";
+    // The theme marks a section in the contents when its heading comes, and lets the mark stand above the first.
+    if (scrollY < before && first?.getBoundingClientRect().top > innerHeight * 0.3)
+      each(".bd-sidebar-secondary .active", (marked) => { marked.classList.remove("active"); marked.removeAttribute("aria-current"); });
     before = scrollY;
   }, { passive: true });
   addEventListener("click", ({ target }) => {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ipywidgets import DOMWidget
 
-from tests.browser.conftest import unhappy, widgets_ready
+from tests.browser.conftest import let_frames_pass, unhappy, widgets_ready
 from tests.browser.test_live_figures import have_shown, state, values
 from tests.widgets.figures import FIGURES, agrees
 from tools.figures import known_heights
@@ -391,6 +391,37 @@ def test_live_figures_of_a_dark_page_are_printed_dark_on_light(new_page, book_se
     assert page.locator(".sa-fig input[type=range]").first.evaluate(
         "e => [getComputedStyle(e).printColorAdjust, getComputedStyle(e).colorScheme]"
     ) == ["exact", "light"]
+
+
+def test_above_the_first_section_none_is_marked_in_the_contents(new_page, book_server):
+    page = new_page(width=1366)
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{book_server}/chapters/10_local.html")
+    page.wait_for_load_state("networkidle")
+    section, marked = page.locator(".bd-article h2").nth(3), ".bd-sidebar-secondary .active"
+    for _ in range(2):  # and it is marked anew
+        section.evaluate("e => e.scrollIntoView()")
+        page.wait_for_selector(marked)
+        page.evaluate("scrollTo(0, 0)")
+        let_frames_pass(page)
+        assert page.locator(marked).count() == 0
+
+
+def test_the_way_back_to_the_top_stands_in_a_corner(new_page, book_server):
+    page = new_page(width=390)
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{book_server}/chapters/10_local.html")
+    page.wait_for_load_state("networkidle")
+    page.evaluate("scrollTo(0, 3000)")
+    let_frames_pass(page)
+    page.evaluate("scrollBy(0, -100)")
+    button = page.locator("#pst-back-to-top:visible")
+    button.wait_for()
+    box = button.bounding_box()
+    assert box["x"] > 195
+    assert box["x"] + box["width"] < 390
+    button.click()
+    page.wait_for_function("scrollY === 0")
 
 
 def test_no_signature_is_slanted_as_its_face_has_no_italic(page, book_server):
