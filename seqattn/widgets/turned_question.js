@@ -50,7 +50,8 @@ const figure = {
       plot.paint([size, size], group,
         this.states.map((state, i) => [
           s("circle", { cx: sx(state[0]), cy: sy(state[1]), r: 4 + 9 * Math.sqrt(n.weights[i]), fill: "currentColor", "fill-opacity": 0.8, "stroke-width": 0, class: "keys" }),
-          nameAt(String(i + 1), sx(1.12 * state[0]), sy(1.12 * state[1]), o, size, { class: "keys" })]),
+          // On the axis a name would read as a number there, and the axis itself as a minus.
+          nameAt(String(i + 1), sx(1.12 * state[0]), sy(1.12 * state[1]) - (Math.abs(state[1]) < 0.01 ? 16 : 0), o, size, { class: "keys" })]),
         arrow(o, o, ...tip(this.states[asking]), { class: "query", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
         arrow(o, o, ...tip(n.question), { class: "query", "stroke-width": 3 }),
         words(...tip([0.6 * n.question[0] - 0.22 * n.question[1], 0.6 * n.question[1] + 0.22 * n.question[0]]), "Wᵀs", { class: "query", "font-weight": 700, "text-anchor": "middle", "dominant-baseline": "middle" }),
