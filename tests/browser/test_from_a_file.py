@@ -1,8 +1,10 @@
 """The book opened from the disk: a page may then run scripts, but read no other file."""
 
+import re
+
 import pytest
 
-from tests.browser.conftest import widgets_ready
+from tests.browser.conftest import unhappy, widgets_ready
 from tests.browser.test_questions import visit
 
 CHAPTER = "chapters/02_soft_addressing"
@@ -61,6 +63,22 @@ def test_a_search_finds_pages_and_tries_to_read_none(page, at_hand):
 def test_over_a_server_a_search_still_shows_excerpts(page, book_server):
     page.goto(f"{book_server}/search.html?q=softmax")
     page.wait_for_selector("#search-results p.context")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_excerpts_are_text_alone_with_spaces_between_lines(theme, new_page, book_server):
+    page = new_page(width=390, theme=theme)
+    page.goto(f"{book_server}/search.html?q=window")
+    page.wait_for_load_state("networkidle")
+    found = page.locator("#search-results p.context").all_inner_texts()
+    assert len(found) > 5
+    for text in found:
+        assert not re.search(r"Step through it|notebookThis|Live figure:|[a-z][.?!][A-Z]", text)
+    results = page.locator("#search-results").bounding_box()
+    assert results["width"] > 330
+    assert unhappy(page, runOnly=["color-contrast"]) == []
+    page.goto(f"{book_server}/search.html?q=zzzqq")
+    page.wait_for_function("document.body.innerText.includes('No page has all of these words')")
     page.wait_for_load_state("networkidle")
 
 
