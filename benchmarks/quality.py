@@ -378,7 +378,7 @@ def goal_table(groups: Sequence[Values]) -> list[str]:
     if not lines:
         return []
     title = "**The project's goals for the mean of the seeds**"
-    heads = ["| preset | direction | test | goal | BLEU | |", "|---|---|---|---:|---:|---|"]
+    heads = ["| preset | direction | test | goal | BLEU | result |", "|---|---|---|---:|---:|---|"]
     return [title, "", *heads, *lines, ""]
 
 
