@@ -26,7 +26,15 @@
       if (button.textContent.trim()) button.removeAttribute("aria-label");
     });
     each(WIDE, mark);
+    sayColours();
   }
+
+  // The button for light and dark says which it is.
+  function sayColours() {
+    const { mode } = document.documentElement.dataset, name = `Colours: ${mode === "auto" ? "as the system has them" : mode}`;
+    each(".theme-switch-button", (button) => { button.setAttribute("aria-label", name); button.title = name; });
+  }
+  new MutationObserver(sayColours).observe(document.documentElement, { attributeFilter: ["data-mode"] });
 
   // What scrolls sideways must show it and be reachable with the keyboard.
   function mark(box) {

@@ -424,6 +424,20 @@ def test_the_way_back_to_the_top_stands_in_a_corner(new_page, book_server):
     page.wait_for_function("scrollY === 0")
 
 
+def test_the_button_for_colours_says_which_they_are(page, book_server):
+    page.goto(f"{book_server}/chapters/how_to_use.html")
+    button = page.locator(".theme-switch-button:visible").first
+    names = set()
+    for _ in range(3):
+        button.click()
+        mode = page.evaluate("document.documentElement.dataset.mode")
+        let_frames_pass(page)
+        name = button.get_attribute("aria-label")
+        assert name == f"Colours: {'as the system has them' if mode == 'auto' else mode}"
+        names.add(name)
+    assert len(names) == 3
+
+
 def test_no_signature_is_slanted_as_its_face_has_no_italic(page, book_server):
     page.goto(f"{book_server}/chapters/api_variants.html")
     slants = "[...document.querySelectorAll('dt.sig em')].map(e => getComputedStyle(e).fontStyle)"
