@@ -243,8 +243,8 @@ function live(figure, { model, el }) {
       return known[name].made;
     },
     // A labelled native range input on a trait, or on entry `at` of a list trait. One that goes
-    // from one thing to the next glides between them.
-    slider({ label, name = label, trait, at, min, max, step, log = false, show = fmt, role = "", glides = false }) {
+    // from one thing to the next glides between them. `say` is what a screen reader is told, if not what is shown.
+    slider({ label, name = label, trait, at, min, max, step, log = false, show = fmt, say = show, role = "", glides = false }) {
       const to = log ? Math.log10 : Number;
       const from = (p) => (log ? Number((10 ** p).toPrecision(3)) : p);
       const read = () => (at === undefined ? get(trait) : get(trait)[at]);
@@ -259,7 +259,7 @@ function live(figure, { model, el }) {
         input.value = to(value);
         input.disabled = locked(trait);
         input.style.setProperty("--at", `${100 * clamp((to(value) - to(min)) / (to(max) - to(min)), 0, 1)}%`);
-        input.setAttribute("aria-valuetext", show(value));
+        input.setAttribute("aria-valuetext", say(value));
         output.textContent = show(value);
       });
       return h("label", { class: `sa-slider ${role}`, "data-trait": trait }, h("span", {}, rich(label)), input, output);

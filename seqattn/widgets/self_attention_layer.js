@@ -36,7 +36,7 @@ const figure = {
       at("exchange place", "first"), at("with place", "second"),
       ui.toggle({ label: "causal: no word looks at a later place", trait: "causal" }),
       ui.slider({ label: "angle φ between query and key", trait: "turn", min: 0, max: 180, step: 5, show: (x) => `${fmt(x, 0)}°`, role: "query" }),
-      ui.slider({ label: "watched word", trait: "word", min: 0, max: names.length - 1, step: 1, show: (i) => names[i], glides: true }));
+      ui.slider({ label: "watched word", trait: "word", min: 0, max: names.length - 1, step: 1, show: (i) => names[i], say: (i) => (names[i] === "." ? "full stop" : names[i]), glides: true }));
     return (n, width) => {
       const said = n.order.map((i) => names[i]), size = Math.min(width, 300), { group, sx, sy } = plane(size, reach), o = size / 2;
       // Cells keep their size, whichever word comes last.
