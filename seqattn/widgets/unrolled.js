@@ -58,6 +58,10 @@ const figure = {
     }[name];
   },
 
+  // With one kind of subscript: W_o has one that Unicode has no sign for.
+  set: (formula) => rich(formula).flat().map((part) => (typeof part !== "string" ? part
+    : part.split(/([₀-₉₋ᵢⱼₜ]+)/).map((piece, k) => (k % 2 ? h("sub", {}, [...piece].map((sign) => "0123456789−ijt"["₀₁₂₃₄₅₆₇₈₉₋ᵢⱼₜ".indexOf(sign)]).join("")) : piece)))),
+
   // Where the Transformer's formulas differ; t is 0 in the encoder.
   atOnce: {
     embed: (t, S) => (t ? `u${low(t)} = √d E y${low(t - 1)} + p${low(t)}` : `aᵢ = √d E xᵢ + pᵢ,   i = 1, …, ${S}`),
@@ -150,7 +154,7 @@ const figure = {
       input.value = m.i;
       input.style.setProperty("--at", `${(100 * m.i) / Math.max(1, m.events.length - 1)}%`);
       input.setAttribute("aria-valuetext", `${m.i + 1} of ${m.events.length}, ${m.t ? `step ${m.t}, ` : ""}${m.name}`);
-      formula.replaceChildren(...[rich(this.formula(m))].flat(3));
+      formula.replaceChildren(...[this.set(this.formula(m))].flat(3));
       this.paint(svg, m, n, get, width);
       if (fitted !== width && probe.isConnected) { fitted = width; this.fit(probe, formula, get); }
     };
@@ -160,7 +164,7 @@ const figure = {
   fit(probe, formula, get) {
     const tallest = (texts, kind) => {
       probe.classList.toggle("sa-formula", kind === "formula");
-      return Math.max(...[...new Set(texts)].map((text) => { probe.replaceChildren(...[rich(text)].flat(3)); return probe.offsetHeight; }));
+      return Math.max(...[...new Set(texts)].map((text) => { probe.replaceChildren(...[kind === "formula" ? this.set(text) : rich(text)].flat(3)); return probe.offsetHeight; }));
     };
     const moments = get("orders").flatMap((order) => get("phases").flatMap((phase) => {
       const { events } = this.at(get, order, phase, 0);
