@@ -138,6 +138,23 @@ function range({ read, write, ...attributes }) {
 // Where a finger may take hold of a point that moves in both directions.
 const handle = (x, y) => s("circle", { cx: x, cy: y, r: 22, class: "sa-handle" });
 
+// The colour of a weight in a map, as stored maps have it (seqattn/plots/style.py), and whether what stands on it is
+// in the other ink.
+const share = (w) => clamp(Math.round(100 * w) / 100, 0, 1) ** 0.7;
+function shade(w) {
+  const at = 2 * share(w), [upper, lower] = at <= 1 ? ["map-mid", "panel"] : ["map-high", "map-mid"];
+  return `color-mix(in oklab,var(--sa-${upper}) ${Math.round(100 * (at - (at > 1)))}%,var(--sa-${lower}))`;
+}
+const onCell = (w) => (share(w) < 0.5 ? "sa-on-low" : "sa-on-high");
+const weightCell = (w, x, y, side, attributes = {}) => s("rect", { x, y, width: side, height: side, fill: shade(w), style: "stroke:none", ...attributes });
+// The scale of these colours, in the corner that a map leaves between its rows' names and its columns'.
+const scaleOfWeights = (room) => {
+  const wide = clamp(room, 24, 66), part = wide / 11;
+  return s("g", {}, Array.from({ length: 11 }, (_, k) => s("rect", { x: k * part, y: 0, width: part + 0.3, height: 8, fill: shade(k / 10), style: "stroke:none" })),
+    s("rect", { x: 0, y: 0, width: wide, height: 8, fill: "none", style: "stroke:var(--sa-line)" }),
+    words(0, 20, "0", { class: "sa-soft", style: "font-size:11px" }), words(wide, 20, "1", { class: "sa-soft", style: "font-size:11px", "text-anchor": "end" }));
+};
+
 // A map as a grid of cells, with a row for each target word and a column for each source word. A mouse
 // chooses a cell by passing over it, a finger by touching it: pick(row, column).
 function mapOfCells(ui, label, pick) {
@@ -157,10 +174,11 @@ function mapOfCells(ui, label, pick) {
     svg.paint([width, over + target.length * side + 4],
       source.map((word, i) => words(0, 0, word, { transform: `translate(${x(i + 0.5) + 4} ${over - 7}) rotate(-60)`, ...chosen(i === column) })),
       target.map((word, t) => words(left - 6, y(t + 0.5) + 4, word, { "text-anchor": "end", ...chosen(t === row) })),
-      s("g", { class: "weights" }, map.map((weights, t) => weights.map((w, i) =>
-        s("rect", { x: x(i), y: y(t), width: side, height: side, fill: "currentColor", "fill-opacity": Number(w.toFixed(3)), "stroke-width": 0, "data-cell": `${t},${i}`, "pointer-events": "all" })))),
+      scaleOfWeights(left - 12),
+      s("g", {}, map.map((weights, t) => weights.map((w, i) => weightCell(w, x(i), y(t), side, { "data-cell": `${t},${i}`, "pointer-events": "all" })))),
       s("rect", { x: left, y: over, width: source.length * side, height: target.length * side, class: "sa-frame" }),
-      s("g", { "pointer-events": "none" }, map.map((weights, t) => weights.map((_, i) => mark(t, i, x(i), y(t), side)))),
+      s("g", { "pointer-events": "none" }, map.map((weights, t) => weights.map((w, i) => s("g", { class: onCell(w) }, mark(t, i, x(i), y(t), side))))),
+      s("rect", { x: x(column) + 1.5, y: y(row) + 1.5, width: side - 3, height: side - 3, class: "sa-cursor-in", "pointer-events": "none" }),
       s("rect", { x: x(column), y: y(row), width: side, height: side, class: "sa-cursor", "pointer-events": "none" }));
   };
   return svg;

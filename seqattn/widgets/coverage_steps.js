@@ -46,8 +46,8 @@ const figure = {
       Array.from({ length: this.steps }, (_, t) => words(left - 8, y(t) + 20, `step ${t + 1}`, { "text-anchor": "end", class: "sa-soft" })),
       n.weights.map((row, t) => [
         row.map((a, i) => [
-          s("g", { class: "weights" }, s("rect", { x: left + side * i + 1, y: y(t) + 1, width: side - 2, height: high - 2, fill: "currentColor", "fill-opacity": Number((0.75 * a).toFixed(3)), "stroke-width": i === argmax(row) ? 2 : 0 })),
-          words(left + side * (i + 0.5), y(t) + 20, fmt(a), { "text-anchor": "middle", "font-weight": i === argmax(row) ? 700 : 400 })]),
+          s("g", { class: "weights" }, s("rect", { x: left + side * i + 1, y: y(t) + 1, width: side - 2, height: high - 2, fill: shade(a), "stroke-width": i === argmax(row) ? 2 : 0 })),
+          words(left + side * (i + 0.5), y(t) + 20, fmt(a), { "text-anchor": "middle", "font-weight": i === argmax(row) ? 700 : 400, class: onCell(a) })]),
         words(width - 4, y(t) + 20, fmt(n.losses[t]), { "text-anchor": "end" })]));
   },
 

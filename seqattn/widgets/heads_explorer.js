@@ -97,8 +97,7 @@ const figure = {
         return s("g", { "data-rank": n.order.indexOf(which), style: "cursor: pointer" },
           s("rect", { x, y: y - label, width: box, height: box + label, fill: "transparent", "stroke-width": 0, "pointer-events": "all" }),
           words(x, y - 6, `${Math.floor(which / heads) + 1}·${(which % heads) + 1}${score}`, { "font-size": 12, "font-weight": which === now ? 700 : 400 }),
-          s("g", { class: "weights" }, map.map((row, t) => row.map((w, i) => w > 0.02 &&
-            s("rect", { x: x + i * side, y: y + t * side, width: side, height: side, fill: "currentColor", "fill-opacity": w, "stroke-width": 0 })))),
+          s("g", {}, map.map((row, t) => row.map((w, i) => w > 0.02 && weightCell(w, x + i * side, y + t * side, side)))),
           s("rect", { x, y, width: side * map[0].length, height: side * map.length, class: which === now ? "sa-cursor" : "sa-frame" }));
       }));
   },

@@ -57,8 +57,8 @@ const figure = {
     plot.paint([width, over + target.length * side + 4],
       source.map((word, i) => words(0, 0, word, { transform: `translate(${x(i + 0.5) + 4} ${over - 2}) rotate(-60)` })),
       target.map((word, t) => words(left - 6, y(t + 0.5) + 4, word, { "text-anchor": "end" })),
-      s("g", { class: "weights" }, n.map.map((row, t) => row.map((w, i) =>
-        s("rect", { x: x(i), y: y(t), width: side, height: side, fill: "currentColor", "fill-opacity": Number(w.toFixed(3)), "stroke-width": 0 })))),
+      scaleOfWeights(left - 12),
+      s("g", {}, n.map.map((row, t) => row.map((w, i) => weightCell(w, x(i), y(t), side)))),
       s("rect", { x: left, y: over, width: source.length * side, height: target.length * side, class: "sa-frame" }));
   },
 };

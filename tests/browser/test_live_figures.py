@@ -2,8 +2,10 @@
 
 import json
 
+import matplotlib.colors
 import pytest
 
+from seqattn.plots.style import page_colour, weight_colours
 from seqattn.widgets import (
     AdditiveSteps,
     BeamTree,
@@ -322,6 +324,22 @@ def test_unrolled_never_fades_a_word_nor_the_event_that_it_tells(theme, new_page
             before = text.inner_text()
             assert drawing.evaluate(FAINT) == [], before
             figure.get_by_role("button", name="Next event").press("ArrowRight")
+
+
+@pytest.mark.parametrize("name", ["HeadsExplorer", "MapReader", "SelfAttentionLayer"])
+def test_a_live_map_gives_a_weight_the_colour_of_stored_maps(name, page, static_page):
+    page.emulate_media(reduced_motion="reduce")
+    figure = show(page, static_page(FIGURES[name]()))
+    numbers = values(figure)
+    map_ = numbers["map"] if "map" in numbers else numbers["weights"]
+    assert max(map(max, map_)) > 0.5
+    for row, weights in enumerate(map_):
+        for column, weight in enumerate(weights):
+            level = round(100 * weight)
+            if 0 < level < 100:  # the ends have names of their own
+                fill = figure.locator(f'[data-cell="{row},{column}"]').get_attribute("fill")
+                stored = page_colour(matplotlib.colors.to_hex(weight_colours()(level)))
+                assert fill == stored.replace("--sa-ground", "--sa-panel")
 
 
 @pytest.mark.parametrize("width", [390, 1000])
