@@ -30,7 +30,7 @@ INSTALL
 #
 # These are the six scores of chapter 2, for *The cat sat on the mat*. Only the words in the band compete.
 # A Gaussian, a bell-shaped factor, then favours those near its centre $p$. Read the row sum below the
-# bars.
+# bars. Pads fill up a batch ([chapter 2](02_soft_addressing.ipynb)); $S$ is the number of words.
 
 # %% tags=["hide-input"]
 import math
@@ -70,7 +70,7 @@ stored = measured("local")
 hansards = stored["hansards"]
 LocalWindow(
     caption="Then set z to 0.4, add 2 pads and let S count them: the same words, another centre. "
-    "With 6 pads and z = 2 no word is left in the window."
+    "With 6 pads that S counts and z = 2 no word is left in the window."
 )
 
 # %% [markdown]

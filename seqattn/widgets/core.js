@@ -3,6 +3,7 @@
 //   figure.numbers(get) -> the computed numbers: plain arithmetic, no drawing
 //   figure.build(ui)    -> lays out controls and drawings, returns draw(numbers, width)
 //   figure.text(numbers, get, open) -> one or two sentences that say what is to be seen
+//   figure.fullest -> values of traits that together bring longer sentences than each alone
 //   figure.jumps -> numbers that jump when the others glide, such as an index
 // `open` is false while a question waits for its answer: then nothing that answers it is shown.
 // No libraries and no network: the same text runs in JupyterLab, Colab and the static book.
@@ -282,11 +283,11 @@ function live(figure, { model, el }) {
       });
       return h("label", { class: `sa-slider ${role}`, "data-trait": trait }, h("span", {}, rich(label)), input, output);
     },
-    // A checkbox on a trait, or on entry `at` of a list trait.
-    toggle({ label, name, trait, at }) {
+    // A checkbox on a trait, or on entry `at` of a list trait; `idle` says when it would change nothing.
+    toggle({ label, name, trait, at, idle = () => false }) {
       const input = h("input", { type: "checkbox", "aria-label": name, onchange: () => (at === undefined ? set(trait, input.checked) : setAt(trait, at, input.checked)) });
       ends.push({ trait, at, values: [false, true] });
-      syncs.push(() => { input.checked = at === undefined ? get(trait) : get(trait)[at]; input.disabled = locked(trait); });
+      syncs.push(() => { input.checked = at === undefined ? get(trait) : get(trait)[at]; input.disabled = locked(trait) || idle(); });
       return h("label", { class: "sa-toggle", "data-trait": trait }, input, h("span", {}, label));
     },
     // A row of radio buttons: one of `options`, which are the values of a trait or are read and written.
@@ -401,10 +402,10 @@ function live(figure, { model, el }) {
   }
   // The longest sentence that the ends of the sliders bring keeps its room, so that no height jumps.
   function keepRoom() {
-    const said = ends.flatMap(({ trait, at, values }) => values.map((value) => {
-      const there = (name) => (name !== trait ? get(name) : at === undefined ? value : get(name).map((old, i) => (i === at ? value : old)));
+    const said = [{}, figure.fullest ?? {}].flatMap((also) => ends.flatMap(({ trait, at, values }) => values.map((value) => {
+      const there = (name) => (name !== trait ? also[name] ?? get(name) : at === undefined ? value : get(name).map((old, i) => (i === at ? value : old)));
       return figure.text(figure.numbers(there), there, true);
-    }));
+    })));
     room.textContent = said.reduce((a, b) => (b.length > a.length ? b : a), "") + "\u2007".repeat(6); // some digits more
   }
   const watch = new ResizeObserver(() => requestAnimationFrame(() => {
