@@ -153,7 +153,7 @@ const scaleOfWeights = (room) => {
   const wide = clamp(room, 24, 66), part = wide / 11;
   return s("g", {}, Array.from({ length: 11 }, (_, k) => s("rect", { x: k * part, y: 0, width: part + 0.3, height: 8, fill: shade(k / 10), style: "stroke:none" })),
     s("rect", { x: 0, y: 0, width: wide, height: 8, fill: "none", style: "stroke:var(--sa-line)" }),
-    words(0, 20, "0", { class: "sa-soft", style: "font-size:11px" }), words(wide, 20, "1", { class: "sa-soft", style: "font-size:11px", "text-anchor": "end" }));
+    words(0, 20, "0", { class: "sa-soft" }), words(wide, 20, "1", { class: "sa-soft", "text-anchor": "end" }));
 };
 
 // A map as a grid of cells, with a row for each target word and a column for each source word. A mouse

@@ -50,7 +50,7 @@ const figure = {
     const edge = (x) => sx(clamp(x, -0.6, last)), wide = Math.min(34, 0.62 * (sx(1) - sx(0)));
     const [from, to] = [edge(n.centre - D), edge(n.centre + D)], open = ui.open() || n.z === ui.get("start").z;
     const grid = Array.from({ length: 61 }, (_, i) => n.centre - D + (i / 60) * 2 * D).filter((x) => x >= -0.6 && x <= last);
-    const letters = { "text-anchor": "middle", style: narrow ? "font-size:11px" : null };
+    const letters = { "text-anchor": "middle", style: narrow ? "font-size:12.2px" : null };
     const right = this.right(words_, n.z), counts = ui.get("counts_pads") && pads > 0;
     const span = (from, count, name) => [
       s("path", { d: `M${sx(from - 0.38)} 250v5H${sx(from + count - 0.62)}v-5`, fill: "none", class: "soft" }),
