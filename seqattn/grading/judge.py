@@ -40,6 +40,7 @@ from seqattn.grading.compare import (
     alike,
     fault,
     redact,
+    sizes_in,
     written,
 )
 from seqattn.grading.diagnosis import (
@@ -50,6 +51,7 @@ from seqattn.grading.diagnosis import (
     reordered,
     result_line,
 )
+from seqattn.grading.forms import misfit, same_form
 from seqattn.grading.grades import Grade, Verdict, VerdictName
 from seqattn.grading.jobs import (
     Cases,
@@ -85,6 +87,8 @@ ROUGH = (
     "Given float64, your result is right to a few digits only, which costs the points for {}: "
     "something on the way is computed in less precision, or a small constant is added."
 )
+# Of the texts in which a probe says what it expected.
+SHORTEST = 15
 LATE = "this machine was too busy to judge it ({}, twice): grade again; this is not your score"
 
 
@@ -280,16 +284,20 @@ class Judge:
         earned = [s for s in earned if not s.gradients or q.stages[0] in earned]
         points = sum(stage.points for stage in earned)
         mistake = self._recognise(task, results, faults)
-        if mistake is None and len(errors) == len(cases):
-            return _raised(q, errors[0], answer)
         first = min(faults)
+        unfit = self._unfit(task, answer, results[first], first, faults[first])
+        if unfit and mistake and not self._as_returned(task, mistake, results, first):
+            # A probe says the same of different things that it cannot take apart.
+            mistake = None
+        if mistake is None and len(errors) == len(cases) and not unfit:
+            return _raised(q, errors[0], answer)
         elsewhere = (mistake.read if mistake else "") or cases[first].stage.read
         error = results[first].get("error")
         line = error["line"] if error else result_line(answer.code, q.entry, faults[first].kind)
         return verdict(
             "partial" if points else "fail",
             points,
-            mistake.hint if mistake else _hint(task, answer, results, faults),
+            mistake.hint if mistake else unfit or _hint(task, answer, results, faults),
             mistake=mistake.name if mistake else "",
             line=max(0, line - answer.offset),
             shapes=next((f.text for f in faults.values() if f.kind == "shape"), ""),
@@ -338,6 +346,38 @@ class Judge:
                 ):
                     return wrong
         return None
+
+    def _unfit(self, task: Task, answer: Answer, one: dict, number: int, found: Difference) -> str:
+        """Say what a probe could not take apart: how its form differs from a right answer's."""
+        q, case = task.question, task.cases[number]
+        if not q.probe or not _probe_refused(one, found):
+            return ""
+        if "form" in one:
+            right = self._right_forms(task).get(number, {}).get("form")
+            if text := misfit(one["form"], right, answer.code, sizes_in(case.inputs)):
+                return text
+        said = one.get("result", {}).get("value")
+        if isinstance(said, str) and len(said) > SHORTEST and f'"{said}"' in q.probe:
+            return f"What you return is not as asked: {said}."
+        return ""
+
+    def _right_forms(self, task: Task) -> dict[Any, dict]:
+        """Have the reference answer computed, for the form of what it returns."""
+
+        def compute() -> dict[Any, dict]:
+            outcome = self._run(task, {"right": task.question.right[0]})
+            return by_answer(outcome, task.cases).get("right", {})
+
+        if not task.drawn:
+            return compute()
+        return self._kept.get(("forms", task.exercise.name, task.question.id), compute)
+
+    def _as_returned(self, task: Task, mistake: Wrong, results: dict, number: int) -> bool:
+        """Tell whether a mistake returns something of the same form, and not only fails like it."""
+        if not task.drawn:
+            return True
+        known = self._mistakes(task.exercise.name, task.question.id)[mistake.name].get(number, {})
+        return same_form(known.get("form"), results[number].get("form"))
 
     def _example(self, task: Task, answer: Answer) -> list[str]:
         """Find a small case, not of the hidden ones, on which an answer is wrong.
@@ -412,6 +452,13 @@ def not_judged(q: Question, error: LateError, **more: Any) -> Verdict:
 def _verdict(q: Question, verdict: VerdictName, points: int, hint: str, **more: Any) -> Verdict:
     more.setdefault("read", "" if verdict in ("pass", "not_attempted") else q.read)
     return Verdict(q.id, q.title, verdict, points, q.points, hint, **more)
+
+
+def _probe_refused(one: dict, found: Difference) -> bool:
+    """Tell whether a probe, and not the answer, stumbled over what came back."""
+    if "error" in one:
+        return one["error"]["line"] == 0
+    return found.kind in ("type", "missing", "nothing", "shape")
 
 
 def _raised(q: Question, error: dict, answer: Answer) -> Verdict:

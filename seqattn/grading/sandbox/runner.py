@@ -9,10 +9,12 @@ import __future__
 import ast
 import builtins
 import contextlib
+import functools
 import gc
 import linecache
 import sys
 import traceback
+import types
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -70,6 +72,8 @@ def run(job: dict, send: Send) -> None:
             for number, case in enumerate(job["cases"]):
                 with _watch(forbidden) if case.get("watched") else contextlib.nullcontext():
                     result = _try(call, case)
+                if answer.get("noted"):
+                    result["form"] = answer["noted"][-1]
                 _send_result(send, {"answer": answer["id"], "case": number}, result)
             if job.get("check"):
                 _check(job, answer, send)
@@ -170,10 +174,14 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
         probe_space: dict[str, Any] = {"__name__": "probe"}
         exec(compile(job["prelude"] + "\n" + job["probe"], "<probe>", "exec"), probe_space)
         probe = probe_space["probe"]
+        noted: list[list] = []
+        answer["noted"] = noted
+        tried = _noting(entry, noted)
 
         def call(case: dict) -> dict:
+            noted.clear()
             probe_space["wanted"] = case.get("wanted")
-            return {"value": probe(entry, *_to_torch(case["inputs"]))}
+            return {"value": probe(tried, *_to_torch(case["inputs"]))}
 
     def called(case: dict) -> dict:
         try:
@@ -183,6 +191,44 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
             raise failed.get(error.name or "", error) from None
 
     return called
+
+
+def _noting(entry: Any, noted: list) -> Any:
+    """Wrap a function so that the form of what it returns is noted before a probe looks at it."""
+    if not isinstance(entry, types.FunctionType):
+        return entry
+
+    @functools.wraps(entry)
+    def calling(*args: Any, **kwargs: Any) -> Any:
+        value = entry(*args, **kwargs)
+        noted[:] = [_form(value)]
+        return value
+
+    return calling
+
+
+# Of so many things in a row each is looked at, and so deep.
+_MOST_LOOKED_AT, _DEEP = 12, 4
+
+
+def _form(value: Any, deep: int = _DEEP) -> list:
+    """Describe what a result consists of: types, counts and the names of entries, no values."""
+    kind = type(value)
+    if value is None:
+        return ["None"]
+    if kind is dict and deep:
+        items = list(value.items())[:_MOST_LOOKED_AT]
+        return ["dict", {str(name)[:80]: _form(v, deep - 1) for name, v in items}]
+    if kind in (list, tuple) and deep:
+        inside = [_form(v, deep - 1) for v in value[:_MOST_LOOKED_AT]]
+        return [kind.__name__, len(value), inside]
+    if kind in (torch.Tensor, torch.nn.Parameter):
+        return ["tensor", [*value.shape]]
+    if kind is np.ndarray:
+        return ["array", [*value.shape]]
+    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        return ["number"]
+    return ["text"] if kind is str else [kind.__name__[:80]]
 
 
 def _check(job: dict, answer: dict, send: Send) -> None:
