@@ -323,6 +323,7 @@ detached, keeps 3 | R -> R.detach()
         "GroupNorm",
         "batch_norm",
         "instance_norm",
+        "rms_norm",
     ),
 )
 

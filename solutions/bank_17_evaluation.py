@@ -11,6 +11,8 @@ from seqattn.grading.probes import PLAIN, value_probe
 from seqattn.grading.questions import question
 
 LEFT = "the arguments are left as they are"
+# They score and test: the exercise asks to write that.
+SCORERS = ("the package sacrebleu", "the package nltk", "the package scipy")
 
 # --- Oracles ---------------------------------------------------------------------------------------
 
@@ -721,6 +723,7 @@ NaN for zero, keeps 5 | return 0.0 -> return math.nan
 """,
     draw=draw_bleu,
     oracle=bleu,
+    forbidden=SCORERS,
     probe=value_probe,
 )
 
@@ -831,6 +834,7 @@ covariance of flags alone, keeps 3 | (a * b).mean() - p * q -> (a == b).double()
     },
     draw=draw_pairs,
     oracle=difference,
+    forbidden=SCORERS,
     probe=PLAIN
     + f"""
 def probe(difference, a, b):
@@ -973,6 +977,7 @@ one side halved, keeps 2 | return seen, (1 + far.sum()) -> return seen, 0.5 * (1
     parts={"the difference": ("the difference", LEFT), "p": ("p", LEFT)},
     draw=draw_links,
     oracle=compare,
+    forbidden=SCORERS,
     probe=PLAIN
     + f"""
 def probe(compare, a, b, draws):
@@ -1122,6 +1127,7 @@ numbers exchanged | R -> R[::-1]
     },
     draw=draw_seeds,
     oracle=deal_out,
+    forbidden=SCORERS,
     probe=PLAIN
     + """
 def probe(deal_out, a, b):
@@ -1295,6 +1301,7 @@ always somebody, keeps 4 | max(b["scores"]) < min(a["scores"]) -> True
 """,
     draw=draw_claim,
     oracle=may_say,
+    forbidden=SCORERS,
     probe="""
 def probe(may_say, a, b, interval):
     copy = lambda x: {name: [*v] if isinstance(v, list) else v for name, v in x.items()}
@@ -1467,6 +1474,7 @@ verdicts exchanged, keeps 4 | if off > 0 -> if off < 0
         "sizes": sizes,
         "trials": trials,
     },
+    forbidden=SCORERS,
     probe=PLAIN
     + """
 def probe(study, different, same, sizes, trials):

@@ -471,8 +471,9 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
     if error["type"] == "SyntaxError":
         return verdict("syntax_error", 0, why_no_python(error["message"]))
     if error["type"] == "ForbiddenError":
-        asked = "what this question asks you to write: do it without that function"
-        hint = f"{error['message']} does {asked}"
+        name = error["message"]
+        kind = "package" if name.startswith("the package ") else "function"
+        hint = f"{name} does what this question asks you to write: do it without that {kind}"
         return verdict("forbidden", 0, hint)
     text = f"{error['type']}: {error['message']}".strip().rstrip(":.")[:300]
     hint = f"{text}. {reordered(answer.code, q) or advice(error, q)}".strip()

@@ -27,16 +27,24 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from . import wire
 
 ANSWER = "<answer>"
+# With it begins, among what is forbidden, the name of a package.
+_PACKAGE = "the package "
 Send = Callable[[Any], None]
 
 
 class Hidden:
-    """Refuses to import the course's package: it is the answer key."""
+    """Refuses to import the course's package, the answer key, and what a question forbids."""
+
+    def __init__(self, packages: Sequence[str] = ()):
+        self._packages = packages
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Say so if that is what is wanted."""
-        if name.partition(".")[0] == "seqattn":
+        package = name.partition(".")[0]
+        if package == "seqattn":
             raise ModuleNotFoundError("seqattn cannot be imported while grading", name="seqattn")
+        if package in self._packages:
+            raise ForbiddenError(f"{_PACKAGE}{package}")
 
 
 def run(job: dict, send: Send) -> None:
@@ -52,19 +60,23 @@ def run(job: dict, send: Send) -> None:
         the outputs whose gradients are asked for, or None), ``twice`` (whether to call again),
         ``count`` (whether to count calls of PyTorch), ``reads`` (inputs with more numbers are long:
         count what is computed from them), ``watched`` (whether to look out for ``forbidden``,
-        operators that raise when they are called) and ``wanted`` (for a probe: the entries of its
-        result that count, or None for all that it can see); ``arguments``: names of the inputs,
-        "" for those of which no gradients are asked for;
+        operators that raise when they are called, and packages that do when they are imported) and
+        ``wanted`` (for a probe: the entries of its result that count, or None for all that it can
+        see); ``arguments``: names of the inputs, "" for those of which no gradients are asked for;
         ``check``: the visible check, as what comes before it and the check itself, or nothing.
         ``preload``, for the worker: modules to import before the fork.
     send : callable
         Takes the messages, plain data.
     """
-    sys.meta_path.insert(0, Hidden())
+    names = job.get("forbidden", ())
+    packages = [name.removeprefix(_PACKAGE) for name in names if name.startswith(_PACKAGE)]
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, Hidden(packages))
     # Python starts without `site`, which defines these.
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
     warnings.simplefilter("ignore")
-    forbidden = _Forbidden(job.get("forbidden", ()))
+    forbidden = _Forbidden([name for name in names if not name.startswith(_PACKAGE)])
     for answer in job["answers"]:
         send({"answer": answer["id"], "event": "start"})
         call = _define(job, answer, send)
@@ -148,9 +160,12 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
     """Execute the code of an answer; return what takes a case and calls it."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(job["prelude"], "<prelude>", "exec"), space)
+    refused: dict[str, BaseException] = {}
     for statement in job["context"]:
         try:
             exec(compile(statement, "<context>", "exec"), space)
+        except ForbiddenError as error:
+            refused |= {name: error for node in ast.parse(statement).body for name in _bound(node)}
         except BaseException:
             continue
     lines = answer["code"].splitlines(keepends=True)
@@ -188,7 +203,7 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
             return call(case)
         except NameError as error:
             # The name is missing because the line that defines it failed: say that instead.
-            raise failed.get(error.name or "", error) from None
+            raise {**refused, **failed}.get(error.name or "", error) from None
 
     return called
 
