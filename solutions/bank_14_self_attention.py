@@ -1054,11 +1054,13 @@ def probe(where_it_helps, plain_said, attends, labels, kinds):
     rows = where_it_helps(*given)
     if not all(torch.equal(a, b) for a, b in zip(given, kept)):
         raise ValueError("the labels that came in were changed: work on a copy")
+    if isinstance(rows, torch.Tensor | np.ndarray):
+        rows = rows.tolist()
     if not isinstance(rows, tuple | list) or not all(
         isinstance(row, tuple | list) and len(row) == 4 for row in rows
     ):
         return "expected a list with a row of four things for each kind"
-    if any(str(row[3]) not in ("True", "False", "tensor(True)", "tensor(False)") for row in rows):
+    if any(plain(row[3]) not in (0.0, 1.0) for row in rows):
         return "the last of the four is True or False"
     columns = [tuple(plain(x) for x in column) for column in zip(*rows)]
     return dict(zip(("gained", "lost", "luck", "helps"), columns))
