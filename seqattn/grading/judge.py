@@ -319,6 +319,9 @@ class Judge:
         stage = {n: r for n, r in results.items() if task.cases[n].stage is lost}
         if not any(n in faults and faults[n].kind == "value" for n in stage):
             stage = {}
+        # A few texts or flags say too little of what was done.
+        if all(isinstance(task.cases[n].expected, str | bool) for n in stage):
+            stage = {}
         if q.asks_for_a_test:
             # Tests are not compared in parts: many miss the same two bugs.
             ran = stage = {}
@@ -339,10 +342,14 @@ class Judge:
                 continue
             for wrong in q.wrong:
                 known = mistakes.get(wrong.name, {})
-                if known.keys() >= which.keys() and all(
-                    alike(which[n], known[n], parts(task.cases[n]), shares[n])
-                    and (n not in faults or fault(known[n], task.cases[n]))
-                    for n in which
+                if (
+                    known.keys() >= which.keys()
+                    and all(
+                        alike(which[n], known[n], parts(task.cases[n]), shares[n])
+                        and (n not in faults or fault(known[n], task.cases[n]))
+                        for n in which
+                    )
+                    and not (which is stage and _turned(task.cases, stage, known, faults))
                 ):
                     return wrong
         return None
@@ -452,6 +459,26 @@ def not_judged(q: Question, error: LateError, **more: Any) -> Verdict:
 def _verdict(q: Question, verdict: VerdictName, points: int, hint: str, **more: Any) -> Verdict:
     more.setdefault("read", "" if verdict in ("pass", "not_attempted") else q.read)
     return Verdict(q.id, q.title, verdict, points, q.points, hint, **more)
+
+
+def _turned(cases: list[Case], stage: dict, known: dict, faults: dict[int, Difference]) -> bool:
+    """Tell whether a mistake is right, and the answer wrong, wherever a flag is the other way.
+
+    Of an argument that is True or False a stage may know one alone: there an answer that takes the
+    two for each other does what another mistake does.
+    """
+    for place, flag in enumerate(cases[min(stage)].inputs):
+        if not isinstance(flag, bool):
+            continue
+        turned = [n for n, case in enumerate(cases) if case.inputs[place] is (not flag)]
+        if (
+            turned
+            and all(cases[n].inputs[place] is flag for n in stage)
+            and all(n in faults for n in turned)
+            and any(n in known and not fault(known[n], cases[n]) for n in turned)
+        ):
+            return True
+    return False
 
 
 def _probe_refused(one: dict, found: Difference) -> bool:
