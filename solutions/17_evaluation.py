@@ -23,8 +23,8 @@
 # - **Put all that an answer needs into its cell**, helpers and imports too. `torch`, `np` (NumPy) and `math` are
 #   there already.
 # - Return plain numbers, or tensors of one number. Leave the arguments as they are. Work everything out
-#   yourself, without packages that score or test (`sacrebleu`, `nltk`, `scipy`). `seqattn` is the answer key, so
-#   importing it in an answer earns nothing.
+#   yourself, without packages that score or test (`sacrebleu`, `nltk`, `scipy`). `seqattn` is the answer key.
+#   Importing any of these in an answer earns nothing.
 #
 # Save the notebook first. To check in a terminal: `seqattn check 17_evaluation.ipynb`. For points and hints:
 # `seqattn grade 17_evaluation.ipynb`. In a notebook cell, put an exclamation mark in front.

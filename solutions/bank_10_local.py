@@ -164,8 +164,10 @@ def draw_scores(rng, kind):
     scores[outside] += 4
     if kind == "far apart":
         scores[outside] = rng.choice([np.nan, np.inf, -np.inf, 1e30], size=int(outside.sum()))
-        # In reach of a mask of -10000, and whole numbers, which every precision holds.
-        scores[~outside] = np.round(scores[~outside]) * 16 - 2.0**15
+        # In reach of a mask of -10000, and whole numbers, which every precision holds; all differ, so
+        # that the logarithm of the sum is one as well.
+        places = np.tile(np.arange(size), (len(scores), 1))
+        scores[~outside] = rng.permuted(places, axis=1)[~outside] * 16 - 2.0**15
     if kind == "far below zero":
         # In reach of a mask of -100, and next to nothing after exp.
         scores -= 95

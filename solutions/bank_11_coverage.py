@@ -753,6 +753,8 @@ all finish together, keeps 2 | finished | (written == eos) -> finished | (writte
 nobody finishes | finished | (written == eos) -> finished.clone()
     Your sentences never finish: one that writes eos has finished.
     read chapters/07_training: Where it breaks
+flags as numbers | finished | (written == eos) -> (finished | (written == eos)).long()
+    Your flags are numbers: the third tensor holds True and False.
 pad ends a sentence | written == eos -> written == pad
     You end at pad: a sentence ends where eos is written.
     read chapters/07_training: Where it breaks

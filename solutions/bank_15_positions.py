@@ -212,6 +212,8 @@ GRIDS = {  # seeds, worth of the source side, of the target side, of both togeth
     "seeds far apart": (3, 3.0, 1.0, 0.0, 0.1),
     "above the mean": (3, 4.0, 2.0, 0.0, 0.2),
     "below the mean": (3, 2.0, 4.0, 0.0, 0.2),
+    "a mean above all": (3, 4.0, 2.0, 0.0, 0.2),
+    "all below a mean": (3, 2.0, 4.0, 0.0, 0.2),
 }
 
 
@@ -232,6 +234,10 @@ def draw_grid(rng, kind):
         grid[1, :, 1] += 3
     if kind == "below the mean":
         grid[1, 1] += 3
+    if kind == "a mean above all":  # of target, but not the worst seed of source
+        grid[1, 1] -= 3
+    if kind == "all below a mean":
+        grid[1, :, 1] -= 3
     if kind == "seeds far apart":  # what both are worth grows by as much
         for i in range(seeds):
             grid[i, 1] += 4 * i
@@ -926,7 +932,7 @@ sides(score, seeds)
 read chapters/15_positions: Which side needs them
 what each side is worth, 3 points: ordinary; the target side; both together; one seed; harmful
     For each seed, average the rise that a side brings without the other side and the rise with it.
-the verdict, 2 points: ordinary; the target side; both together; ranges meet; one seed apart; one seed; harmful; equal; seeds far apart; above the mean; below the mean
+the verdict, 2 points: ordinary; the target side; both together; ranges meet; one seed apart; one seed; harmful; equal; seeds far apart; above the mean; below the mean; a mean above all; all below a mean
     Ranges that meet, or touch, show no difference.
 RIGHT
 def sides(score, seeds):
@@ -1090,6 +1096,10 @@ source: target's mean decides, keeps 3 | if min(source) > max(target): -> if min
     You say source where its worst seed is above the mean of target: it must be above target's best seed.
 target: source's mean decides, keeps 3 | elif max(source) < min(target): -> elif min(target) > sum(source) / len(source):
     You say target where its worst seed is above the mean of source: it must be above source's best seed.
+source: its own mean decides, keeps 3 | if min(source) > max(target): -> if sum(source) / len(source) > max(target):
+    You say source where its mean is above target's best seed: its worst seed must be above it.
+target: its own mean decides, keeps 3 | elif max(source) < min(target): -> elif max(source) < sum(target) / len(target):
+    You say target where its mean is above source's best seed: its worst seed must be above it.
 seeds sorted, keeps 2 | for seed in seeds -> for seed in sorted(seeds)
     Your numbers stand in the order of the sorted seeds: keep the order in which seeds lists them.
 source: sizes of the rises, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(abs(left - none + both - right) / 2)

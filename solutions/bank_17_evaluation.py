@@ -11,6 +11,8 @@ from seqattn.grading.probes import PLAIN, value_probe
 from seqattn.grading.questions import question
 
 LEFT = "the arguments are left as they are"
+# They score and test: the exercise asks to write that.
+SCORERS = ("the package sacrebleu", "the package nltk", "the package scipy")
 
 # --- Oracles ---------------------------------------------------------------------------------------
 
@@ -368,7 +370,7 @@ def draw_seeds(rng, kind):
         return a, b
 
 
-RANGES = "ranges meet", "ranges meet far", "ranges touch"
+RANGES = "ranges meet", "ranges meet far", "ranges touch", "one seed within"
 
 
 def draw_claim(rng, kind):
@@ -390,12 +392,16 @@ def draw_claim(rng, kind):
         b["signature"] = "tok:13A"
     if "end of the signature" in second:
         a["signature"], b["signature"] = "nrefs:1|tok:13a", "nrefs:1|tok:intl"
+    if "scored on news" in second:
+        a["sentences"] = b["sentences"] = "news"
     if "sentences" in second:
         b |= {"sentences": "news", "chosen on": "valid"}
     if "chosen a" in second:
-        a["chosen on"] = "test"
+        a["chosen on"] = a["sentences"]
     if "chosen b" in second:
-        b["chosen on"] = "test"
+        b["chosen on"] = b["sentences"]
+    if "chosen on the test" in second:
+        a["chosen on"] = b["chosen on"] = "test"
     if "nothing chosen" in second:
         a["chosen on"] = b["chosen on"] = ""
     if "chosen on other news" in second:
@@ -414,6 +420,8 @@ def draw_claim(rng, kind):
         a["scores"], b["scores"] = [low, low + 2, low + 1], [low + 9, low + 1.5, low + 8, low + 7]
     if "ranges touch" in second:
         a["scores"], b["scores"] = [low + 2, low], [low + 4, low + 2]
+    if "one seed within" in second:  # the range of the others
+        a["scores"], b["scores"] = [low, low + 2, low + 3], [low + 1.5]
     if "lucky" in second:  # its best seed is the best of all
         a["scores"], b["scores"] = [low + 5.5, low, low + 1], [low + 4, low + 4.4, low + 5]
     if "unlucky" in second:  # its worst seed is the worst of all
@@ -721,6 +729,7 @@ NaN for zero, keeps 5 | return 0.0 -> return math.nan
 """,
     draw=draw_bleu,
     oracle=bleu,
+    forbidden=SCORERS,
     probe=value_probe,
 )
 
@@ -831,6 +840,7 @@ covariance of flags alone, keeps 3 | (a * b).mean() - p * q -> (a == b).double()
     },
     draw=draw_pairs,
     oracle=difference,
+    forbidden=SCORERS,
     probe=PLAIN
     + f"""
 def probe(difference, a, b):
@@ -973,6 +983,7 @@ one side halved, keeps 2 | return seen, (1 + far.sum()) -> return seen, 0.5 * (1
     parts={"the difference": ("the difference", LEFT), "p": ("p", LEFT)},
     draw=draw_links,
     oracle=compare,
+    forbidden=SCORERS,
     probe=PLAIN
     + f"""
 def probe(compare, a, b, draws):
@@ -1122,6 +1133,7 @@ numbers exchanged | R -> R[::-1]
     },
     draw=draw_seeds,
     oracle=deal_out,
+    forbidden=SCORERS,
     probe=PLAIN
     + """
 def probe(deal_out, a, b):
@@ -1140,11 +1152,11 @@ may_say(a, b, interval)
 read chapters/17_evaluation: What may be said
 comparable, 1 point: b above, signature; b above, sentences; a above, signature, interval; b above, sentences, one seed a; b above, signature, chosen a; b above, capitals in the signature; b above, end of the signature
     Scores with two signatures, or on two sets of sentences, cannot be compared.
-chosen elsewhere, 1 point: b above, chosen a; b above, chosen b; a above, chosen b, interval; b above, chosen a, one seed b; b above, chosen a, chosen b; b above, nothing chosen; b above, chosen on other news
+chosen elsewhere, 1 point: b above, chosen a; b above, chosen b; a above, chosen b, interval; b above, chosen a, one seed b; b above, chosen a, chosen b; b above, nothing chosen; b above, chosen on other news; b above, scored on news, chosen a; b above, scored on news, chosen on the test
     A system that was chosen on the very sentences of its score is flattered; this is asked second.
 the interval, 1 point: b above, interval; b above, interval ends at 0; a above, interval ends at 0; b above, interval, one seed b; b above, interval, one seed a
     If the interval of the difference, its ends included, holds 0, no difference is seen, whatever the seeds.
-seeds, 1 point: b above, one seed a; b above, one seed b; a above, one seed a; b above, one seed a, one seed b
+seeds, 1 point: b above, one seed a; b above, one seed b; a above, one seed a; b above, one seed a, one seed b; b above, one seed within; a above, one seed within
     With one seed on either side the claim is about two trainings.
 ranges, 2 points: b above, well; a above, well; b above, ranges meet; a above, ranges meet; b above, ranges touch; a above, ranges touch; b above, ranges meet far; a above, ranges meet far; b above, lucky; a above, lucky; b above, unlucky; a above, unlucky; b above, other seeds say otherwise
     Every seed of one must be above every seed of the other.
@@ -1240,6 +1252,8 @@ only a asked, keeps 5 | in (a["chosen on"], b["chosen on"]) -> == a["chosen on"]
     You ask where a was chosen: b may have been chosen on the same sentences as well.
 only b asked, keeps 5 | in (a["chosen on"], b["chosen on"]) -> == b["chosen on"]
     You ask where b was chosen: a may have been chosen on the same sentences as well.
+a name written down, keeps 5 | a["sentences"] in (a["chosen on"] -> "test" in (a["chosen on"]
+    You ask for a name that you wrote down: compare where a system was chosen with the sentences of its score, whatever their name.
 both must be flattered, keeps 5 | a["sentences"] in (a["chosen on"], b["chosen on"]) -> a["sentences"] == a["chosen on"] == b["chosen on"]
     One flattered system is enough: the claim ends there.
 any choice flatters, keeps 1 | a["sentences"] in (a["chosen on"], b["chosen on"]) -> a["chosen on"] or b["chosen on"]
@@ -1267,6 +1281,9 @@ choice first, keeps 5
     You ask for the choice first: what cannot be compared ends the claim before that.
 seeds not asked, keeps 5 | return "two trainings" -> pass
     You do not ask for the number of seeds: one training says nothing of the luck of the next.
+ranges before seeds, keeps 5
+    | if len(a["scores"]) < 2 or len(b["scores"]) < 2: -> if not (max(a["scores"]) < min(b["scores"]) or max(b["scores"]) < min(a["scores"])): return "no difference seen"; if len(a["scores"]) < 2 or len(b["scores"]) < 2:
+    You ask for the ranges before the seeds: with one seed on either side nothing is known of its range.
 seeds of both, keeps 5 | < 2 or len( -> < 2 and len(
     You stop only if both have one seed: one side with a single seed is enough.
 as many seeds wanted, keeps 3 | < 2 or len(b["scores"]) < 2: -> < 2 or len(b["scores"]) < 2 or len(a["scores"]) != len(b["scores"]):
@@ -1295,6 +1312,7 @@ always somebody, keeps 4 | max(b["scores"]) < min(a["scores"]) -> True
 """,
     draw=draw_claim,
     oracle=may_say,
+    forbidden=SCORERS,
     probe="""
 def probe(may_say, a, b, interval):
     copy = lambda x: {name: [*v] if isinstance(v, list) else v for name, v in x.items()}
@@ -1467,6 +1485,7 @@ verdicts exchanged, keeps 4 | if off > 0 -> if off < 0
         "sizes": sizes,
         "trials": trials,
     },
+    forbidden=SCORERS,
     probe=PLAIN
     + """
 def probe(study, different, same, sizes, trials):

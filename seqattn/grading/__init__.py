@@ -17,9 +17,11 @@ the order in which :class:`seqattn.grading.judge.Judge` goes:
   :mod:`seqattn.grading.compare` sets beside what is right (``fault``); it also keeps hidden cases
   out of messages.
 - :mod:`seqattn.grading.judge` gives points, and names a mistake where one of the bank's wrong
-  answers gave the same outputs. Other mistakes have no name: what :mod:`seqattn.grading.diagnosis`
-  says of them comes from the exception, the code or the numbers: what these are to the right ones,
-  and for which other inputs they would be right (:mod:`seqattn.grading.relations`).
+  answers gave the same outputs. Where a probe stands before a result,
+  :mod:`seqattn.grading.forms` says first what the result lacks. Other mistakes have no name: what
+  :mod:`seqattn.grading.diagnosis` says of them comes from the exception, the code or the numbers:
+  what these are to the right ones, and for which other inputs they would be right
+  (:mod:`seqattn.grading.relations`).
 - :mod:`seqattn.grading.grades` has what comes of it all, verdicts and grades, and writes them as
   text and as data; :mod:`seqattn.grading.feedback` makes a page. For a class, ``classroom/run.py``
   grades notebooks side by side, and ``write_all`` of ``classroom/reports.py`` writes

@@ -145,7 +145,8 @@ class Question:
     uses : tuple of str
         Ids of questions whose reference answers are at hand.
     forbidden : tuple of str
-        Names of operators that may not be called, by whatever name they are reached.
+        Names of operators that may not be called, by whatever name they are reached, and packages
+        that may not be imported, as ``the package nltk``.
     pads : tuple of float
         What stands at pads in cases that are drawn besides: padding must not matter, whatever it
         holds. Questions with a mask (batch, keys) get them by themselves.

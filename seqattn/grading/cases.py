@@ -221,6 +221,18 @@ def _varied_cases(q: Question, cases: list[Case], rng: np.random.Generator) -> l
     )
     if any(a is not b for a, b in zip(double, cases[0].inputs)):
         found.append(_case(q, last, double, DOUBLE))
+    # Each argument again, in other cases: one change may leave a result as it is by chance, and
+    # flags more easily than numbers.
+    alike = [n for n in plain if cases[n].stage is cases[base].stage and n != base]
+    alike.sort(key=lambda n: (cases[n].kind == cases[base].kind, n), reverse=True)
+    expected = cases[base].expected
+    flags = isinstance(expected, np.ndarray) and expected.dtype.kind == "b"
+    found += [
+        _case(q, cases[further].stage, varied, kind, base=further)
+        for further in alike[: 4 if flags else 1]
+        for kind, varied in _decided(q, cases[further], rng)
+        if kind not in (OTHERS, FIRST)
+    ]
     return found
 
 

@@ -161,6 +161,8 @@ def same(one: Any, other: Any, relative: float = RELATIVE) -> bool:
     """
     if isinstance(one, wire.Tensor) and isinstance(other, wire.Tensor):
         a, b = one.array, other.array
+        if (one.dtype == "bool") != (other.dtype == "bool"):  # flags are no numbers
+            return False
         return same_bytes(a, b) or close(a, b, relative, _absolute(relative))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[k], other[k], relative) for k in one)

@@ -232,6 +232,8 @@ _SENTENCES = {OTHERS: (0, "first", "the others do"), FIRST: (1, "second", "the f
 
 def _looks_at(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
     """Compare each variation with the case that was varied."""
+    if text := _stays(cases, got, faults):
+        return text
     for n, case in enumerate(cases):
         if case.base < 0 or n not in faults:
             continue
@@ -241,10 +243,8 @@ def _looks_at(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Dif
             right_numbers(cases[case.base]),
             right_numbers(case),
         )
-        for (one, other, right, moved), part in zip(parts, part_names(case)):
-            if one.shape != other.shape or right.shape != moved.shape:
-                continue
-            if case.kind in _SENTENCES:
+        for one, other, right, moved in parts:
+            if one.shape == other.shape and right.shape == moved.shape and case.kind in _SENTENCES:
                 row, stays, change = _SENTENCES[case.kind]
                 kept = right.ndim and len(right) > row and close(right[row], moved[row])
                 if kept and one.ndim and len(one) > row and not close(one[row], other[row]):
@@ -252,10 +252,30 @@ def _looks_at(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Dif
                         f"Your result for the {stays} sentence changes when {change}: each may "
                         "depend on its own sentence alone."
                     )
-            elif close(one, other) and not close(right, moved):
-                name = case.kind.removeprefix("another ")
-                yours = part.replace("the ", "Your ", 1) or "Your result"
-                return f"{yours} stays the same when {name} changes, but the right one changes."
+    return ""
+
+
+# Of one change a result may hear nothing by chance.
+_CHANGES = 2
+
+
+def _stays(cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+    """Find what does not change with an argument, however that is changed."""
+    stays: dict[tuple[str, str], list[bool]] = {}
+    for n, case in enumerate(cases):
+        if case.base < 0 or case.kind in _SENTENCES:
+            continue
+        base = case.base
+        sides = got.get(base, ()), got.get(n, ()), right_numbers(cases[base]), right_numbers(case)
+        for (one, other, right, moved), part in zip(zip(*sides), part_names(case)):
+            if right.shape == moved.shape and not close(right, moved):
+                same = one.shape == other.shape and close(one, other)
+                stays.setdefault((case.kind, part), []).append(same and n in faults)
+    for (kind, part), found in stays.items():
+        if len(found) >= _CHANGES and all(found):
+            name = kind.removeprefix("another ")
+            yours = part.replace("the ", "Your ", 1) or "Your result"
+            return f"{yours} stays the same when {name} changes, but the right one changes."
     return ""
 
 

@@ -142,6 +142,8 @@ def by_answer(outcome: JobResult, cases: Cases) -> dict[str, dict]:
         elif isinstance(message.get("case"), int):
             result = message.get("result")
             one = {"error": _error(message)} if not isinstance(result, dict) else {"result": result}
+            if isinstance(message.get("form"), list):
+                one["form"] = message["form"]
             call = message["case"]
             # The number of no call is kept as -1, so that the judge sees it.
             results |= dict.fromkeys(calls[call] if 0 <= call < len(calls) else [-1], one)

@@ -40,6 +40,7 @@ from seqattn.grading.compare import (
     alike,
     fault,
     redact,
+    sizes_in,
     written,
 )
 from seqattn.grading.diagnosis import (
@@ -50,6 +51,7 @@ from seqattn.grading.diagnosis import (
     reordered,
     result_line,
 )
+from seqattn.grading.forms import misfit, same_form
 from seqattn.grading.grades import Grade, Verdict, VerdictName
 from seqattn.grading.jobs import (
     Cases,
@@ -85,6 +87,8 @@ ROUGH = (
     "Given float64, your result is right to a few digits only, which costs the points for {}: "
     "something on the way is computed in less precision, or a small constant is added."
 )
+# Of the texts in which a probe says what it expected.
+SHORTEST = 15
 LATE = "this machine was too busy to judge it ({}, twice): grade again; this is not your score"
 
 
@@ -280,16 +284,20 @@ class Judge:
         earned = [s for s in earned if not s.gradients or q.stages[0] in earned]
         points = sum(stage.points for stage in earned)
         mistake = self._recognise(task, results, faults)
-        if mistake is None and len(errors) == len(cases):
-            return _raised(q, errors[0], answer)
         first = min(faults)
+        unfit = self._unfit(task, answer, results[first], first, faults[first])
+        if unfit and mistake and not self._as_returned(task, mistake, results, first):
+            # A probe says the same of different things that it cannot take apart.
+            mistake = None
+        if mistake is None and len(errors) == len(cases) and not unfit:
+            return _raised(q, errors[0], answer)
         elsewhere = (mistake.read if mistake else "") or cases[first].stage.read
         error = results[first].get("error")
         line = error["line"] if error else result_line(answer.code, q.entry, faults[first].kind)
         return verdict(
             "partial" if points else "fail",
             points,
-            mistake.hint if mistake else _hint(task, answer, results, faults),
+            mistake.hint if mistake else unfit or _hint(task, answer, results, faults),
             mistake=mistake.name if mistake else "",
             line=max(0, line - answer.offset),
             shapes=next((f.text for f in faults.values() if f.kind == "shape"), ""),
@@ -311,6 +319,9 @@ class Judge:
         stage = {n: r for n, r in results.items() if task.cases[n].stage is lost}
         if not any(n in faults and faults[n].kind == "value" for n in stage):
             stage = {}
+        # A few texts or flags say too little of what was done.
+        if all(isinstance(task.cases[n].expected, str | bool) for n in stage):
+            stage = {}
         if q.asks_for_a_test:
             # Tests are not compared in parts: many miss the same two bugs.
             ran = stage = {}
@@ -331,13 +342,49 @@ class Judge:
                 continue
             for wrong in q.wrong:
                 known = mistakes.get(wrong.name, {})
-                if known.keys() >= which.keys() and all(
-                    alike(which[n], known[n], parts(task.cases[n]), shares[n])
-                    and (n not in faults or fault(known[n], task.cases[n]))
-                    for n in which
+                if (
+                    known.keys() >= which.keys()
+                    and all(
+                        alike(which[n], known[n], parts(task.cases[n]), shares[n])
+                        and (n not in faults or fault(known[n], task.cases[n]))
+                        for n in which
+                    )
+                    and not (which is stage and _turned(task.cases, stage, known, faults))
                 ):
                     return wrong
         return None
+
+    def _unfit(self, task: Task, answer: Answer, one: dict, number: int, found: Difference) -> str:
+        """Say what a probe could not take apart: how its form differs from a right answer's."""
+        q, case = task.question, task.cases[number]
+        if not q.probe or not _probe_refused(one, found):
+            return ""
+        if "form" in one:
+            right = self._right_forms(task).get(number, {}).get("form")
+            if text := misfit(one["form"], right, answer.code, sizes_in(case.inputs)):
+                return text
+        said = one.get("result", {}).get("value")
+        if isinstance(said, str) and len(said) > SHORTEST and f'"{said}"' in q.probe:
+            return f"What you return is not as asked: {said}."
+        return ""
+
+    def _right_forms(self, task: Task) -> dict[Any, dict]:
+        """Have the reference answer computed, for the form of what it returns."""
+
+        def compute() -> dict[Any, dict]:
+            outcome = self._run(task, {"right": task.question.right[0]})
+            return by_answer(outcome, task.cases).get("right", {})
+
+        if not task.drawn:
+            return compute()
+        return self._kept.get(("forms", task.exercise.name, task.question.id), compute)
+
+    def _as_returned(self, task: Task, mistake: Wrong, results: dict, number: int) -> bool:
+        """Tell whether a mistake returns something of the same form, and not only fails like it."""
+        if not task.drawn:
+            return True
+        known = self._mistakes(task.exercise.name, task.question.id)[mistake.name].get(number, {})
+        return same_form(known.get("form"), results[number].get("form"))
 
     def _example(self, task: Task, answer: Answer) -> list[str]:
         """Find a small case, not of the hidden ones, on which an answer is wrong.
@@ -414,6 +461,33 @@ def _verdict(q: Question, verdict: VerdictName, points: int, hint: str, **more: 
     return Verdict(q.id, q.title, verdict, points, q.points, hint, **more)
 
 
+def _turned(cases: list[Case], stage: dict, known: dict, faults: dict[int, Difference]) -> bool:
+    """Tell whether a mistake is right, and the answer wrong, wherever a flag is the other way.
+
+    Of an argument that is True or False a stage may know one alone: there an answer that takes the
+    two for each other does what another mistake does.
+    """
+    for place, flag in enumerate(cases[min(stage)].inputs):
+        if not isinstance(flag, bool):
+            continue
+        turned = [n for n, case in enumerate(cases) if case.inputs[place] is (not flag)]
+        if (
+            turned
+            and all(cases[n].inputs[place] is flag for n in stage)
+            and all(n in faults for n in turned)
+            and any(n in known and not fault(known[n], cases[n]) for n in turned)
+        ):
+            return True
+    return False
+
+
+def _probe_refused(one: dict, found: Difference) -> bool:
+    """Tell whether a probe, and not the answer, stumbled over what came back."""
+    if "error" in one:
+        return one["error"]["line"] == 0
+    return found.kind in ("type", "missing", "nothing", "shape")
+
+
 def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
     """Give the verdict on an answer that raises, whatever it is given."""
     verdict = partial(_verdict, q, notes=answer.notes, line=max(0, error["line"] - answer.offset))
@@ -424,8 +498,9 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
     if error["type"] == "SyntaxError":
         return verdict("syntax_error", 0, why_no_python(error["message"]))
     if error["type"] == "ForbiddenError":
-        asked = "what this question asks you to write: do it without that function"
-        hint = f"{error['message']} does {asked}"
+        name = error["message"]
+        kind = "package" if name.startswith("the package ") else "function"
+        hint = f"{name} does what this question asks you to write: do it without that {kind}"
         return verdict("forbidden", 0, hint)
     text = f"{error['type']}: {error['message']}".strip().rstrip(":.")[:300]
     hint = f"{text}. {reordered(answer.code, q) or advice(error, q)}".strip()

@@ -232,6 +232,22 @@ SOFTMAXES = [
             "def scaled_dot_attention(q, k, v):\n"
             "    return getattr(F, 'scaled_dot_' + 'product_attention')(q, k, v)",
         ),
+        *(
+            ("16_transformer", "q1", f"def layer_norm(x, gain, bias, eps):\n    return {x} + bias")
+            for x in (
+                "F.rms_norm(x - x.mean(-1, keepdim=True), x.shape[-1:], gain, eps)",
+                "gain * nn.RMSNorm(x.shape[-1], eps)(x - x.mean(-1, keepdim=True))",
+            )
+        ),
+        *(
+            ("17_evaluation", "q1", f"{above}\ndef bleu(written, references):\n    {x}")
+            for above, x in (
+                ("import sacrebleu", "return sacrebleu.corpus_bleu(written, references).score"),
+                ("", "from nltk.translate.bleu_score import corpus_bleu"),
+                ("", "return __import__('sacre' + 'bleu').corpus_bleu(written, references).score"),
+            )
+        ),
+        ("17_evaluation", "q2", "def difference(a, b):\n    import scipy.stats"),
     ],
 )
 def test_t_098_what_a_question_forbids_is_caught_by_name_and_when_it_is_used(

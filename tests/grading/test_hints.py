@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import DOUBLE, FIRST, OTHERS, draw_cases
 from seqattn.grading.compare import Difference, fault
@@ -130,6 +131,7 @@ ALSO_TRUE = {
     "not normalised": ("Yours goes", "wrong it is too"),
     "sign": ("do not sum to 1",),
     "noise": ("do not sum to 1",),
+    "another mask": (AT_PADS,),
     "on pads": ("do not sum to 1", "nearly right", "until the padding holds", "wrong here:"),
     "shift": ("do not sum to 1", AT_PADS),
     "first for all": ("changes when", "stays the same when"),
@@ -391,3 +393,57 @@ def test_only_a_wrong_call_of_the_answer_hears_how_it_is_called(message, said):
 def test_who_sorts_by_places_is_told_the_names(message, said):
     text = advice({"type": "TypeError", "message": message}, EXERCISE.question("q1"))
     assert text.startswith("Name its arguments: dim=-1") == said
+
+
+LOOKS = """def self_attention(X, W_q, W_k, W_v, lengths, causal):
+    T = X.shape[1]
+    real = torch.arange(T) < lengths[:, None]
+    keep = real[:, None, :].repeat(1, T, 1)
+    if {condition}:
+        keep = keep.tril()
+    e = (X @ W_q) @ (X @ W_k).mT / math.sqrt(W_k.shape[1])
+    weights = e.masked_fill(~keep, -math.inf).softmax(-1)
+    return (weights @ (X @ W_v)).masked_fill(~real[:, :, None], 0.0)
+"""
+SAYS = """def may_say(a, b, interval):
+    if a["signature"] != b["signature"] or a["sentences"] != b["sentences"]:
+        return "not comparable"
+    if a["sentences"] in (a["chosen on"], b["chosen on"]):
+        return "flattered"
+    if {condition}:
+        return "no difference seen"
+    if len(a["scores"]) < 2 or len(b["scores"]) < 2:
+        return "two trainings"
+    if max(a["scores"]) < min(b["scores"]):
+        return "b is better"
+    return "a is better" if max(b["scores"]) < min(a["scores"]) else "no difference seen"
+"""
+WINDOW = """def in_window(centres, D, lengths, size):
+    i = torch.arange(size)
+    return (i[None] - centres[:, None] <= D) & (i[None] < lengths[:, None])
+"""
+
+
+@pytest.mark.parametrize(
+    ("exercise", "question", "code", "mistaken_for"),
+    [
+        ("14_self_attention", "q1", LOOKS.format(condition="not causal"), ""),
+        ("14_self_attention", "q1", LOOKS.format(condition="True"), "always causal"),
+        ("14_self_attention", "q1", LOOKS.format(condition="False"), "never causal"),
+        ("17_evaluation", "q5", SAYS.format(condition="not interval[0] <= 0 <= interval[1]"), ""),
+        ("17_evaluation", "q5", SAYS.format(condition="interval[1] >= 0"), "only the upper end"),
+    ],
+)
+def test_a_condition_turned_round_is_no_named_mistake(
+    exercise, question, code, mistaken_for, judge
+):
+    found = judge.judge_code(exercise, question, code)
+    assert found.verdict in ("fail", "partial")
+    assert found.mistake == mistaken_for
+
+
+@pytest.mark.parametrize("seed", ["hs1", "r2", "z0", "z1"])
+def test_a_result_stays_the_same_only_if_it_does_so_twice(seed):
+    with AuthorsJudge(seed) as judge:
+        found = judge.judge_code("10_local", "q1", WINDOW)
+    assert "stays the same" not in found.hint

@@ -9,10 +9,12 @@ import __future__
 import ast
 import builtins
 import contextlib
+import functools
 import gc
 import linecache
 import sys
 import traceback
+import types
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,16 +27,24 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from . import wire
 
 ANSWER = "<answer>"
+# With it begins, among what is forbidden, the name of a package.
+_PACKAGE = "the package "
 Send = Callable[[Any], None]
 
 
 class Hidden:
-    """Refuses to import the course's package: it is the answer key."""
+    """Refuses to import the course's package, the answer key, and what a question forbids."""
+
+    def __init__(self, packages: Sequence[str] = ()):
+        self._packages = packages
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Say so if that is what is wanted."""
-        if name.partition(".")[0] == "seqattn":
+        package = name.partition(".")[0]
+        if package == "seqattn":
             raise ModuleNotFoundError("seqattn cannot be imported while grading", name="seqattn")
+        if package in self._packages:
+            raise ForbiddenError(f"{_PACKAGE}{package}")
 
 
 def run(job: dict, send: Send) -> None:
@@ -50,19 +60,23 @@ def run(job: dict, send: Send) -> None:
         the outputs whose gradients are asked for, or None), ``twice`` (whether to call again),
         ``count`` (whether to count calls of PyTorch), ``reads`` (inputs with more numbers are long:
         count what is computed from them), ``watched`` (whether to look out for ``forbidden``,
-        operators that raise when they are called) and ``wanted`` (for a probe: the entries of its
-        result that count, or None for all that it can see); ``arguments``: names of the inputs,
-        "" for those of which no gradients are asked for;
+        operators that raise when they are called, and packages that do when they are imported) and
+        ``wanted`` (for a probe: the entries of its result that count, or None for all that it can
+        see); ``arguments``: names of the inputs, "" for those of which no gradients are asked for;
         ``check``: the visible check, as what comes before it and the check itself, or nothing.
         ``preload``, for the worker: modules to import before the fork.
     send : callable
         Takes the messages, plain data.
     """
-    sys.meta_path.insert(0, Hidden())
+    names = job.get("forbidden", ())
+    packages = [name.removeprefix(_PACKAGE) for name in names if name.startswith(_PACKAGE)]
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, Hidden(packages))
     # Python starts without `site`, which defines these.
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
     warnings.simplefilter("ignore")
-    forbidden = _Forbidden(job.get("forbidden", ()))
+    forbidden = _Forbidden([name for name in names if not name.startswith(_PACKAGE)])
     for answer in job["answers"]:
         send({"answer": answer["id"], "event": "start"})
         call = _define(job, answer, send)
@@ -70,6 +84,8 @@ def run(job: dict, send: Send) -> None:
             for number, case in enumerate(job["cases"]):
                 with _watch(forbidden) if case.get("watched") else contextlib.nullcontext():
                     result = _try(call, case)
+                if answer.get("noted"):
+                    result["form"] = answer["noted"][-1]
                 _send_result(send, {"answer": answer["id"], "case": number}, result)
             if job.get("check"):
                 _check(job, answer, send)
@@ -144,9 +160,12 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
     """Execute the code of an answer; return what takes a case and calls it."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(job["prelude"], "<prelude>", "exec"), space)
+    refused: dict[str, BaseException] = {}
     for statement in job["context"]:
         try:
             exec(compile(statement, "<context>", "exec"), space)
+        except ForbiddenError as error:
+            refused |= {name: error for node in ast.parse(statement).body for name in _bound(node)}
         except BaseException:
             continue
     lines = answer["code"].splitlines(keepends=True)
@@ -170,19 +189,61 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
         probe_space: dict[str, Any] = {"__name__": "probe"}
         exec(compile(job["prelude"] + "\n" + job["probe"], "<probe>", "exec"), probe_space)
         probe = probe_space["probe"]
+        noted: list[list] = []
+        answer["noted"] = noted
+        tried = _noting(entry, noted)
 
         def call(case: dict) -> dict:
+            noted.clear()
             probe_space["wanted"] = case.get("wanted")
-            return {"value": probe(entry, *_to_torch(case["inputs"]))}
+            return {"value": probe(tried, *_to_torch(case["inputs"]))}
 
     def called(case: dict) -> dict:
         try:
             return call(case)
         except NameError as error:
             # The name is missing because the line that defines it failed: say that instead.
-            raise failed.get(error.name or "", error) from None
+            raise {**refused, **failed}.get(error.name or "", error) from None
 
     return called
+
+
+def _noting(entry: Any, noted: list) -> Any:
+    """Wrap a function so that the form of what it returns is noted before a probe looks at it."""
+    if not isinstance(entry, types.FunctionType):
+        return entry
+
+    @functools.wraps(entry)
+    def calling(*args: Any, **kwargs: Any) -> Any:
+        value = entry(*args, **kwargs)
+        noted[:] = [_form(value)]
+        return value
+
+    return calling
+
+
+# Of so many things in a row each is looked at, and so deep.
+_MOST_LOOKED_AT, _DEEP = 12, 4
+
+
+def _form(value: Any, deep: int = _DEEP) -> list:
+    """Describe what a result consists of: types, counts and the names of entries, no values."""
+    kind = type(value)
+    if value is None:
+        return ["None"]
+    if kind is dict and deep:
+        items = list(value.items())[:_MOST_LOOKED_AT]
+        return ["dict", {str(name)[:80]: _form(v, deep - 1) for name, v in items}]
+    if kind in (list, tuple) and deep:
+        inside = [_form(v, deep - 1) for v in value[:_MOST_LOOKED_AT]]
+        return [kind.__name__, len(value), inside]
+    if kind in (torch.Tensor, torch.nn.Parameter):
+        return ["tensor", [*value.shape]]
+    if kind is np.ndarray:
+        return ["array", [*value.shape]]
+    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        return ["number"]
+    return ["text"] if kind is str else [kind.__name__[:80]]
 
 
 def _check(job: dict, answer: dict, send: Send) -> None:
