@@ -225,7 +225,7 @@ def test_a_measure_without_gradients_hears_that_none_arrives(taken, judge):
 
 def test_no_full_stop_follows_a_question_mark(judge):
     found = judge.judge_code("08_reading_maps", "q1", "def entropy(weights):\n    weights.log()\n")
-    assert "did you forget to return it?" in found.hint
+    assert "is a `return` missing?" in found.hint
     assert "?." not in found.hint
 
 
