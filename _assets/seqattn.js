@@ -67,19 +67,6 @@
     pre.parentElement.append(button);
   });
 
-  // What a search shows of a page is its text alone, with a space where a line or a cell begins.
-  if (typeof Search !== "undefined") {
-    Search.htmlToText = (html, anchor) => {
-      const page = new DOMParser().parseFromString(html, "text/html"), all = (what) => page.querySelectorAll(what);
-      all(".headerlink, script, style, svg, annotation, .where, .launch-row, .sa-place, .provenance, .eqno, div.math").forEach((part) => part.remove());
-      all("h1, h2, h3, h4, h5, h6, p, li, dt, dd, th, td, caption, pre, div, section, summary, label, button, br").forEach((part) => part.after(" "));
-      const text = page.querySelector(".bd-article") ?? page.querySelector("[role=main]");
-      return ((anchor && text?.querySelector(anchor)) || text)?.textContent.replace(/\s+/g, " ").trim() ?? "";
-    };
-    Documentation.TRANSLATIONS["Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories."] =
-      "No page has all of these words. Are they spelled as you meant them?";
-  }
-
   // A page that was opened from a file may run scripts but read no other file. So its search shows no excerpts;
   // and a notebook, which the browser would show instead of saving it, comes once more as a script (tools/book_ext.py).
   if (location.protocol === "file:") {

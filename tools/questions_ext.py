@@ -50,10 +50,14 @@ def collect(app: Sphinx, config: Any) -> None:
 
 def hand_over(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give a page the names of all questions, and the scripts."""
-    known = json.dumps({"page": page, "pages": app.config.all_questions}, ensure_ascii=False)
+    body, pages = context.get("body", ""), app.config.all_questions
+    if "sa-report" not in body:  # the list of answers alone has use for titles
+        pages = {name: {"questions": entry["questions"]} for name, entry in pages.items()}
+    told = {"page": page, "pages": pages}
+    known = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     app.add_js_file(None, body=known.replace("</", "<\\/"), type="application/json", id="sa-known")
     app.add_js_file(KEEPER, defer="defer")
-    if 'class="sa-ask"' in context.get("body", ""):
+    if 'class="sa-ask"' in body:
         app.add_js_file(TAKER, defer="defer")
 
 
