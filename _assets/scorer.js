@@ -8,7 +8,7 @@ var Scorer = {
 };
 
 // What a search shows of a page is its text alone, with a space where a line or a cell begins.
-addEventListener("DOMContentLoaded", () => {
+if (typeof Search !== "undefined") {
   Search.htmlToText = (html, anchor) => {
     const page = new DOMParser().parseFromString(html, "text/html"), all = (what) => page.querySelectorAll(what);
     all(".headerlink, script, style, svg, annotation, .where, .launch-row, .sa-place, .provenance, .eqno, div.math").forEach((part) => part.remove());
@@ -18,4 +18,4 @@ addEventListener("DOMContentLoaded", () => {
   };
   Documentation.TRANSLATIONS["Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories."] =
     "No page has all of these words. Are they spelled as you meant them?";
-});
+}
