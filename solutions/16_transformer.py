@@ -155,7 +155,8 @@ with checking("q3"):
         "return three: contexts, keys, values"
     )
     assert all(isinstance(part, torch.Tensor) for part in found), "each of the three is a tensor"
-    same_precision(next_word, x, torch.tensor([[1.0, 0.0]]), one, one, past, past, 2)
+    eye, wide = torch.eye(2), torch.zeros(1, 1, 1, 2)
+    same_precision(next_word, torch.tensor([[1.0, 0.5]]), eye, eye, eye, wide, wide, 1)
     shapes = [tuple(part.shape) for part in found]
     assert shapes == [(1, 2), (1, 1, 2, 1), (1, 1, 2, 1)], (
         f"(1, 2) and twice (1, 1, 2, 1), not {shapes}"

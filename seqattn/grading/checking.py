@@ -62,6 +62,9 @@ def waits_for(question: str, message: str) -> str:
 def same_precision(answer: Any, *inputs: Any) -> None:
     """Assert that an answer computes in the precision of its inputs, 32 bits and 64.
 
+    A result of 64 bits may still have the digits of 32 alone, as ``torch.sqrt(torch.tensor(2))``
+    has. Of that a line is printed: it costs points only where gradients earn some.
+
     Parameters
     ----------
     answer : callable
@@ -83,9 +86,25 @@ def same_precision(answer: Any, *inputs: Any) -> None:
             for x in inputs
         ]
         results = answer(*given)
-        for one in results if isinstance(results, tuple | list) else (results,):
+        results = results if isinstance(results, tuple | list) else (results,)
+        for one in results:
             found = str(getattr(one, "dtype", type(one).__name__))
             assert found == wanted, f"{wanted} came in, {found} came out: keep the precision"
+    import torch
+
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of numbers that the answer makes without a dtype
+    try:
+        exact = answer(*given)
+    except RuntimeError:  # of an answer that mixes the two itself
+        return
+    finally:
+        torch.set_default_dtype(usual)
+    exact = exact if isinstance(exact, tuple | list) else (exact,)
+    off = [(a - b).abs().nan_to_num().max().item() for a, b in zip(results, exact) if a.numel()]
+    if any(1e-12 < one < 1e-4 for one in off):  # more is chance, as of a dropout
+        print("Note: float64 came in, but a number on the way is a tensor of 32 bits: take")
+        print("math.sqrt(d) for torch.sqrt(torch.tensor(d)), or give such tensors dtype=x.dtype.")
 
 
 def tells_apart(test: Callable[[Any], Any], right: Any, broken: Any) -> None:

@@ -85,7 +85,8 @@ ENDINGS: Mapping[Ending, VerdictName] = {
 }
 ROUGH = (
     "Given float64, your result is right to a few digits only, which costs the points for {}: "
-    "something on the way is computed in less precision, or a small constant is added."
+    "something on the way is computed in less precision (torch.sqrt(torch.tensor(d)) has 32 bits; "
+    "math.sqrt(d) has 64), or a small constant is added."
 )
 # Of the texts in which a probe says what it expected.
 SHORTEST = 15

@@ -3,8 +3,9 @@
 import nbclient
 import nbformat
 import pytest
+import torch
 
-from seqattn.grading import checking
+from seqattn.grading import checking, same_precision
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.checking import STRICT
 from tests.grading.conftest import ROOT
@@ -58,6 +59,30 @@ def test_a_right_answer_is_told(reading, capsys):
     with checking("q1"):
         pass
     assert capsys.readouterr().out == "q1 looks right\n"
+
+
+@pytest.mark.parametrize(
+    ("root", "noted"),
+    [
+        (lambda d: torch.sqrt(torch.tensor(d)), True),
+        (lambda d: torch.tensor(d) ** 0.5, True),
+        (lambda d: d**0.5, False),
+        (lambda d: torch.tensor(d, dtype=torch.float64).sqrt(), False),
+    ],
+)
+@pytest.mark.parametrize("pack", [lambda x: x, lambda x: (x, x)])
+def test_a_number_of_32_bits_on_the_way_is_noted_and_no_more(root, noted, pack, capsys):
+    same_precision(lambda x: pack(x / root(x.shape[-1])), torch.ones(1, 3))
+    assert ("32 bits" in capsys.readouterr().out) == noted
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_chance_and_a_mixture_of_precisions_are_not_noted(capsys):
+    same_precision(torch.nn.functional.dropout, torch.ones(1, 8))
+    same_precision(
+        lambda x: x + torch.cat([torch.zeros(1), x[:1, 0].float()]).to(x), torch.ones(1, 2)
+    )
+    assert not capsys.readouterr().out
 
 
 @pytest.mark.slow
