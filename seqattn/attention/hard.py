@@ -127,6 +127,8 @@ class HardAttention(Mechanism):
         memory = self._recall(keys, values, mask)
         soft, weights = self.soft(query, memory)
         total = weights.sum(-1)
+        if not weights.shape[-1]:  # no position to draw, nor the best of none
+            return HardOutput(soft, weights, torch.full_like(total, -1, dtype=torch.long), total)
         possible = total != 0  # and where it is NaN, which log_prob then is, too
         # A row with nothing to choose from still needs something that can be drawn.
         chances = weights.detach().masked_fill(~(total > 0).unsqueeze(-1), 1.0)

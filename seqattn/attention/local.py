@@ -251,6 +251,9 @@ class LocalAttention(Mechanism):
         raw: bool,
     ) -> tuple[Tensor, Tensor]:
         batch, steps = centres.shape
+        if not memory.keys.shape[1]:  # nothing to gather
+            empty = queries.new_zeros(batch, steps, 0)
+            return weighted_sum(empty, memory.values), empty
         offsets = torch.arange(2 * self.window + 1, device=centres.device)
         positions = (centres.detach() - self.window).ceil().long().unsqueeze(-1) + offsets
         distance = positions - centres.unsqueeze(-1)

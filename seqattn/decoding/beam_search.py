@@ -107,8 +107,8 @@ def beam_search(
     ------
     ValueError
         If ``beam``, ``n_best`` or ``max_len`` is no whole number or below 1, ``n_best`` above
-        ``beam``, a penalty negative or no number, or coverage is asked of a model that gives no
-        weights.
+        ``beam``, a penalty negative or no number, coverage is asked of a model that gives no
+        weights, or the model's logits are NaN.
 
     References
     ----------

@@ -51,7 +51,7 @@ def greedy(
     Raises
     ------
     ValueError
-        If ``max_len`` is no whole number, or below 1.
+        If ``max_len`` is no whole number, or below 1, or the model's logits are NaN.
     """
     return _token_by_token(model, source, lengths, max_len, lambda logits: logits.argmax(-1))
 
@@ -95,7 +95,7 @@ def sample(
     ------
     ValueError
         If the temperature, ``max_len``, ``top_k`` or ``top_p`` is out of range or of the wrong
-        kind.
+        kind, or the model's logits are NaN.
     """
     check_sampling(temperature, top_k, top_p)
 

@@ -79,6 +79,11 @@ def scatter_rows(values: Values, rows: Tensor, batch: int) -> Values:
 
 def to_hypotheses(tokens: Tensor, scores: Tensor, maps: list[Tensor | None]) -> Hypotheses:
     """Put sentences (batch, steps), padded, with their scores and each step's weights together."""
+    if scores.isnan().any():
+        raise ValueError(
+            "the model gave logits that are NaN, not a number: its weights, or what it reads, hold "
+            "NaN or infinite numbers"
+        )
     written = tokens != PAD
     width = max(int(written.sum(1).max()), 1)
     weights = None

@@ -211,13 +211,16 @@ def test_where_nothing_may_be_attended_gradients_are_finite(kind):
 
 
 @every_kind
-@pytest.mark.parametrize(("batch", "steps", "keys"), [(0, 4, 7), (1, 1, 1), (2, 0, 7), (1, 3, 1)])
+@pytest.mark.parametrize(
+    ("batch", "steps", "keys"), [(0, 4, 7), (1, 1, 1), (2, 0, 7), (1, 3, 1), (2, 3, 0)]
+)
 def test_empty_and_smallest_batches(kind, batch, steps, keys):
     attention = build(kind)
     query, source = inputs(kind, batch=batch, steps=steps, keys=keys)
     context, weights = look(attention, query, source, torch.ones(batch, keys, dtype=torch.bool))
     assert context.shape[:2] == (batch, steps)
     assert weights.shape == (batch, steps, keys)
+    assert context.isfinite().all()
 
 
 @every_kind

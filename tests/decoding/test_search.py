@@ -173,6 +173,22 @@ every_search = pytest.mark.parametrize("search", searches(), ids=["greedy", "bea
 
 
 @every_search
+@pytest.mark.parametrize("step", [1, 3])
+def test_logits_that_are_no_numbers_are_said(search, step):
+    model = TableModel()
+    narrow, calls = model.step, []
+
+    def spoiled(*given):
+        calls.append(given)
+        found = narrow(*given)
+        return found._replace(logits=found.logits * (torch.nan if len(calls) == step else 1))
+
+    model.step = spoiled
+    with pytest.raises(ValueError, match="the model gave logits that are NaN"):
+        search(model, *sources(*IDS), max_len=6)
+
+
+@every_search
 @pytest.mark.parametrize("seed", range(5))
 def test_weights_follow_the_sentence_through_the_beam(search, seed):
     model = TableModel(seed)
