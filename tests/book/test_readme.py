@@ -2,7 +2,10 @@
 
 import doctest
 import re
+import tomllib
 from pathlib import Path
+
+import yaml
 
 from seqattn.grading.bank import exercises, load
 
@@ -43,3 +46,12 @@ def test_the_table_has_every_chapter_and_exercise_with_its_number_of_questions()
 def test_the_two_commands_come_first():
     block = re.search(r"```bash\n(.*?)```", TEXT, re.DOTALL)[1]
     assert [line.split("#")[0].strip() for line in block.splitlines()] == ["make book", "make test"]
+
+
+def test_the_citation_is_of_this_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    assert [author["name"] for author in cited["authors"]] == [
+        a["name"] for a in project["authors"]
+    ]
