@@ -856,7 +856,7 @@ columns without a square | (1 - a.sum(1)).square() -> (1 - a.sum(1))
 columns by absolute value | (1 - a.sum(1)).square() -> (1 - a.sum(1)).abs()
     You take absolute distances of the columns from 1: take their squares.
 rows for columns | a.sum(1) -> a.sum(2).mean(1, keepdim=True).expand_as(read)
-    You sum over source words, which gives 1 for every row: sum a column over the target words.
+    Your term of the columns is always 0. Is it missing, or do you sum over source words, which gives 1 for every row? Sum a column over the target words.
 square of each weight | (1 - a.sum(1)).square() -> (1 - a.square().sum(1))
     You add up squares in a column: add up the weights, then square the distance from 1.
 pads of the source in the sums, keeps 2 | written[:, :, None] & read[:, None, :] -> written[:, :, None].expand_as(weights)

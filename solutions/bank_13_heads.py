@@ -817,6 +817,8 @@ sign | each.append(loss(keep) - base) -> each.append(base - loss(keep))
     Your rises have the wrong sign: take the loss without the head minus the loss with all.
 relative rises | each.append(loss(keep) - base) -> each.append((loss(keep) - base) / base)
     You divide by the loss with all heads: return the rise itself.
+sum added, keeps 2 | - base - sum(each) -> - base + sum(each)
+    You add what the heads' own rises come to: subtract it.
 sum not subtracted, keeps 2 | - base - sum(each) -> - base
     You return the rise without all heads: subtract what the heads' own rises add up to.
 base not subtracted, keeps 2 | - base - sum(each) -> - sum(each)

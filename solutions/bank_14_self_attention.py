@@ -655,7 +655,7 @@ one ahead, keeps 2 | .tril() -> .tril(1)
 pads of the target open, keeps 2 | own = (target != pad)[:, None, :].repeat(1, T, 1).tril() -> own = torch.ones_like(target).bool()[:, None, :].repeat(1, T, 1).tril()
     Your target words look at pads of the target: close their columns.
 rows of pads closed, keeps 2 | past & target.ne(pad)[:, None] -> past & target.ne(pad)[:, :, None]
-    You close rows, not columns: the mask belongs to what is looked at, in the last axis.
+    You close rows, of the words that look: the mask belongs to what is looked at, in the last axis.
 target's mask on the source, keeps 2 | source.ne(pad)[:, None].expand(B, T, S) -> target.ne(pad)[:, :, None].expand(B, T, S)
     You use the target's pads for the source: the mask belongs to what is looked at.
 causal on the source, keeps 2 | [:, None, :].repeat(1, T, 1).tril() -> [:, None, :].repeat(1, T, 1).tril(); (source != pad)[:, None, :].repeat(1, T, 1) -> (source != pad)[:, None, :].repeat(1, T, 1).tril(0)
@@ -888,7 +888,7 @@ a linear layer
     | @ self.W + self.b -> @ self.readout.weight.T + self.readout.bias
     nn.Linear names its parameters otherwise and stores its matrix the other way round: W and b are asked for.
 zeros at first, keeps 5 | nn.Parameter(torch.randn(d, classes) / math.sqrt(d)) -> nn.Parameter(torch.zeros(d, classes))
-    W begins with zeros, so in the first step no gradient reaches anything before it: begin with random numbers.
+    A matrix begins with zeros, so in the first step no gradient reaches those that are multiplied by it: let every matrix begin with random numbers.
 dropout, keeps 0 | masked_mean(y, lengths) @ -> F.dropout(masked_mean(y, lengths), 0.5) @
     You drop features at random, even in evaluation: the question asks for no dropout.
 """,

@@ -785,13 +785,13 @@ first two exchanged, keeps 2
 eos moved | for order in permutations(range(last)) -> for order in permutations(range(last + 1)); ids[:, [*order, last]] -> ids[:, list(order)]
     You say False of models that see no order. Do you move <eos>? It stays at the end.
 exact equality, keeps 2 | > 1e-4 -> > 0
-    You ask for equal digits, but sums in another order differ by rounding: allow 1e-4.
+    You take rounding for a change: sums in another order differ a little, so allow 1e-4.
 too generous, keeps 2 | > 1e-4 -> > 0.1
-    You allow changes up to 0.1: a change above 1e-4 counts.
+    You allow changes far above 1e-4: each above 1e-4 counts.
 relative to the size, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, rtol=0.05, atol=1e-4)
     You allow a share of the numbers: a change above 1e-4 counts, however large they are.
 a tenth of the way, keeps 2 | > 1e-4 -> > 1e-3
-    You allow changes up to 0.001: a change above 1e-4 counts.
+    You allow changes somewhat above 1e-4: each above 1e-4 counts.
 allclose with a share of its own, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, atol=1e-4)
     torch.allclose also allows a hundred-thousandth of each number, unless you set rtol=0: a change above
     1e-4 counts, however large the numbers are.
@@ -800,7 +800,7 @@ every number has to change, keeps 2 | (after - before).abs().max() -> (after - b
 every sentence has to change, keeps 2 | (after - before).abs().max() -> (after - before).abs().amax(-1).min()
     You say False only if all sentences change: a change in one of them is enough.
 features together, keeps 2 | (after - before).abs().max() -> (after - before).norm(dim=-1).max()
-    You put the changes of several features together, as a norm or a sum: ask for each feature by itself whether it changes by more than 1e-4.
+    Changes that are below 1e-4 in each feature are enough for you. Is less than 1e-4 allowed, or are features put together, as a norm or a sum does? Ask for each feature by itself whether it changes by more than 1e-4.
 the previous order, keeps 2 | .max() > 1e-4: -> .max() > 1e-4 or (before := after) is None:
     You compare each order with the previous one, where small steps may add up: compare each with the order that was given.
 all orders with one another, keeps 2

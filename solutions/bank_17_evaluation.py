@@ -1464,7 +1464,7 @@ no 1.96, keeps 4 | 1.96 * math.sqrt(0.05 -> math.sqrt(0.05
 no root, keeps 4 | 1.96 * math.sqrt(0.05 * 0.95 / trials) -> 1.96 * (0.05 * 0.95 / trials)
     You allow next to no deviation: the half-width has the root of the variance, which is wider.
 0.05 for a half-width, keeps 4 | 1.96 * math.sqrt(0.05 * 0.95 / trials) -> 0.0500001
-    You allow 0.05: how far a share may be off depends on the number of trials.
+    You allow too much. How far a share may be off depends on the number of trials: 1.96 standard deviations of a share of 0.05.
 sentences for trials, keeps 4 | 0.05 * 0.95 / trials -> 0.05 * 0.95 / (enough or sizes[-1])
     You divide by the number of sentences: it is the trials that make up the share.
 too many alone, keeps 4 | if abs(off) > -> if off >

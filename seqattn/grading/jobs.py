@@ -154,9 +154,15 @@ def _error(message: dict) -> dict:
     error = message.get("error")
     error = error if isinstance(error, dict) else {}
     line = error.get("line")
+    said = " ".join(str(error.get("message", "")).split())
+    if "modified by an inplace operation" in said:  # the rest names shapes and versions
+        said = (
+            "a tensor that the gradient still needs was changed in place, as x += y and x[i] = y "
+            "do: make a new one, x = x + y"
+        )
     return {
         "type": exception_name(str(error.get("type"))),
-        "message": " ".join(str(error.get("message", "")).split())[:200],
+        "message": said[:200],
         "line": line if isinstance(line, int) else 0,
     }
 

@@ -81,7 +81,7 @@ __all__ = [
 # Right numbers in the wrong form, for any question whose first right answer gives a tensor.
 WRONG_FORMS = """
 a list | R -> R.tolist()
-    You return a list: return the tensor, through which gradients can flow.
+    You return a list: return the tensor itself.
 a NumPy array | R -> R.detach().numpy()
     You return a NumPy array, where the gradient ends: return the torch tensor.
 """

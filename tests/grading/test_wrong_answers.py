@@ -64,6 +64,18 @@ FEW_DIGITS = "Given float64, your result is right to a few digits only, which co
 FAINT = "A faint rest does not sum to 1 in yours"
 ANOTHER = "another module with the same parameters computes the same"
 # Exercise and question, the answer, its points, and what it hears.
+IN_PLACE = """
+def read_on(queries, keys, mask, W_q, W_k, w_c, v):
+    keys = keys.masked_fill(~mask[..., None], 0.0)
+    coverage = torch.zeros_like(keys[..., 0])
+    rows = []
+    for t in range(queries.shape[1]):
+        x = (queries[:, t] @ W_q.T)[:, None] + keys @ W_k.T + coverage[..., None] * w_c
+        e = (torch.tanh(x) @ v).masked_fill(~mask, -1e9)
+        rows.append(e.softmax(-1).masked_fill(~mask, 0.0))
+        coverage += rows[-1]
+    return torch.stack(rows, 1), coverage
+"""
 WRONG = {
     "a floor of 1e-9": (
         "09_explanations",
@@ -173,6 +185,13 @@ WRONG = {
         ERASE.format("left").replace("argsort(dim=-1", "argsort(-1"),
         0,
         "Name its arguments: dim=-1, descending=True, stable=True.",
+    ),
+    "a sum in place": (
+        "11_coverage",
+        "q2",
+        IN_PLACE,
+        3,
+        "a tensor that the gradient still needs was changed in place",
     ),
 }
 
