@@ -240,7 +240,8 @@ Unrolled(
 # A small translator of toy sentences with at most 8 words was trained in four ways. Its norm is pre or post; its training has a **warm-up**, in which the
 # learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it starts
 # at the full rate of {{ stored["card"]["learning_rates"][0] }}. In all four the rate also falls along a
-# cosine, to 0 at the last update. All else is the
+# cosine, to 0 at the last update. (In {cite:t}`vaswani2017`, section 5.3, it falls with the inverse square root of the
+# number of updates.) All else is the
 # same (apart from the two final norms, which only pre norm has): three trainings each, from different initial weights, {{ stored["card"]["updates"][0] }}
 # updates.
 #
@@ -469,7 +470,7 @@ CacheCounter(
 # $$
 # \begin{aligned}
 # &q_t, k_t, v_t \text{ from } x_t \\
-# &c_t = \mathrm{softmax}\Big(\frac{q_t^\top [k_1 \dots k_t]}{\sqrt{d_h}}\Big)\,[v_1 \dots v_t]^\top
+# &c_t = [v_1 \dots v_t]\,\mathrm{softmax}\Big(\frac{[k_1 \dots k_t]^\top q_t}{\sqrt{d_h}}\Big)
 # \end{aligned}
 # $$ (eq-kv-cache)
 #
@@ -673,14 +674,14 @@ Recency(
 # |---|---|---|---|
 # | pre norm | {cite:t}`radford2019`; studied by {cite:t}`wang2019` and {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
-# | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
+# | gated feed-forward (GLU, SwiGLU) | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
 # | mixture of experts (MoE) | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
 # | rotary positions (RoPE) | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
 # | grouped-query attention (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
 # | FlashAttention | {cite:t}`dao2022`; later versions: {cite:t}`dao2024`, {cite:t}`shah2024` | the order of work, {eq}`eq-online-softmax` | the function (in 8 bits, nearly) |
 # | sliding windows | {cite:t}`beltagy2020` | the mask ([chapter 10](10_local.ipynb)); old keys leave the cache | all else |
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
-# | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
+# | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder alone, which fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
 
 # %% [markdown]
 # There are further changes. *Latent attention* keeps one short vector for each word, from which keys and values

@@ -261,7 +261,7 @@ for start in ("uniform", "frequencies"):
 # ## The training step, by hand
 #
 # At each step the decoder is *told* the true previous word, whatever it would have written (**teacher
-# forcing**). The optimiser, **AdamW**, divides each parameter's step by a running estimate of the size of
+# forcing**). The optimiser, **AdamW**, takes steps along a running mean of the gradients, divides each parameter's step by a running estimate of the size of
 # its gradient, and shrinks matrices a little at each update (weight decay). The learning rate is its highest value times
 # two factors. The first rises in a straight line to 1 over the first updates (the **warm-up**), while the estimates come from
 # few gradients. The second falls from 1 to 0 along a cosine over the whole training. Before each update the gradient is clipped to a length of at most 1. With
@@ -394,7 +394,7 @@ assert FULL or (
 rows = [
     (
         "BLEU",
-        *(f"{r['bleu']:.1f}" for r in judged[:: len(judged) - 1]),
+        *(f"{r['bleu']:.1f}" for r in (judged[0], judged[-1])),
         f"{copied:.1f}",
     ),
     ("entropy (share)", f"{shares[0]:.2f}", f"{shares[-1]:.2f}", "1.00"),

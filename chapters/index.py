@@ -31,7 +31,7 @@ WeightedSum(predict=False)
 # true word alignments.
 #
 # The same weighted sum is at work in every layer of a Transformer, and so in the large language models of today:
-# there each word of a text attends to the words before it. Attention was found in translation
+# there each word of a text attends to itself and the words before it. Attention was found in translation
 # {cite:p}`bahdanau2015`, and there you can check it, since it is known which word translates which. So this
 # book begins with a small translator, and takes attention apart until nothing has to be taken on trust. It ends
 # with the [Transformer](16_transformer.ipynb) and what has changed in it since. [Two whole

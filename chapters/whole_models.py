@@ -18,7 +18,7 @@
 #
 # The chapters derive these parts one by one, and each cell links to the chapter that derives it. Below the
 # models, the page asserts that both compute what the package's models compute. Then it trains the
-# Transformer, with nothing hidden.
+# Transformer, in a loop of a dozen lines.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -52,18 +52,20 @@ def positions(length, d_model):
 
 # %% [markdown]
 # **Embedding.** A table of word vectors. They are multiplied by $\sqrt{d_{\text{model}}}$, which brings them to
-# the size of the positions that are added.
+# the size of the positions that are added. Then comes **dropout**: in training it sets some numbers to 0 at
+# random. The Transformer has it here and on what each sub-layer adds to `x`.
 
 
 # %%
 class Embedding(nn.Module):
-    def __init__(self, words, d_model, dropout):
+    def __init__(self, vocab_size, d_model, dropout):
         super().__init__()
-        self.table = nn.Embedding(words, d_model, padding_idx=PAD)
+        self.table = nn.Embedding(vocab_size, d_model, padding_idx=PAD)
         nn.init.normal_(self.table.weight, std=d_model**-0.5)
+        nn.init.zeros_(self.table.weight[PAD])  # the line above filled it, too
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, tokens):  # (B, T)
+    def forward(self, tokens):  # (B, T); of the source, (B, S)
         x = self.table(tokens)
         length, d_model = x.shape[1:]
         x = x * math.sqrt(d_model) + positions(length, d_model).to(x)
@@ -136,7 +138,9 @@ class EncoderBlock(nn.Module):
 
 
 # %% [markdown]
-# **The decoder block.** Its self-attention has a causal mask, so that no word looks at a later one.
+# **The decoder block.** Its self-attention has a causal mask, so that no word attends to a later one. It needs
+# no mask for target padding: that stands at the right, where the causal mask hides it from every word, and
+# its own rows are left out of the loss.
 # Between self-attention and feed-forward stands attention to the source ([chapter
 # 14](14_self_attention.ipynb), {eq}`eq-causal` and {eq}`eq-cross-attention`).
 
@@ -153,7 +157,7 @@ class DecoderBlock(nn.Module):
         self.feed_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x, states, causal, mask):
+    def forward(self, x, states, causal, mask):  # x: (B, T, d_model)
         y = self.self_norm(x)
         x = x + self.dropout(self.self_attention(y, y, causal))
         x = x + self.dropout(self.cross_attention(self.cross_norm(x), states, mask))
@@ -167,10 +171,10 @@ class DecoderBlock(nn.Module):
 
 # %%
 class Encoder(nn.Module):
-    def __init__(self, words, layers, d_model, heads, d_ff, dropout):
+    def __init__(self, vocab_size, layers, d_model, heads, d_ff, dropout):
         super().__init__()
         sizes = d_model, heads, d_ff, dropout
-        self.embedding = Embedding(words, d_model, dropout)
+        self.embedding = Embedding(vocab_size, d_model, dropout)
         self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(layers))
         self.norm = nn.LayerNorm(d_model)
 
@@ -183,10 +187,10 @@ class Encoder(nn.Module):
 
 # %%
 class Decoder(nn.Module):
-    def __init__(self, words, layers, d_model, heads, d_ff, dropout):
+    def __init__(self, vocab_size, layers, d_model, heads, d_ff, dropout):
         super().__init__()
         sizes = d_model, heads, d_ff, dropout
-        self.embedding = Embedding(words, d_model, dropout)
+        self.embedding = Embedding(vocab_size, d_model, dropout)
         self.blocks = nn.ModuleList(DecoderBlock(*sizes) for _ in range(layers))
         self.norm = nn.LayerNorm(d_model)
 
@@ -200,19 +204,19 @@ class Decoder(nn.Module):
 
 # %% [markdown]
 # **The model.** The mask hides padding. The last layer gives each word of the target vocabulary a score,
-# its **logit**. With `tie=True` it shares its matrix with the decoder's embedding; the default, as in the
+# its **logit**. With `tie=True` it shares its matrix with the decoder's embedding (weight tying); the default, as in the
 # package, leaves the two apart.
 
 
 # %%
 class Transformer(nn.Module):
-    def __init__(self, source_words, target_words, layers=2, d_model=96, heads=4,
+    def __init__(self, source_vocab, target_vocab, layers=2, d_model=96, heads=4,
                  d_ff=192, dropout=0.1, tie=False):  # fmt: skip
         super().__init__()
         sizes = layers, d_model, heads, d_ff, dropout
-        self.encoder = Encoder(source_words, *sizes)
-        self.decoder = Decoder(target_words, *sizes)
-        self.vocabulary = nn.Linear(d_model, target_words)
+        self.encoder = Encoder(source_vocab, *sizes)
+        self.decoder = Decoder(target_vocab, *sizes)
+        self.vocabulary = nn.Linear(d_model, target_vocab)
         if tie:
             self.vocabulary.weight = self.decoder.embedding.table.weight
 
@@ -250,8 +254,9 @@ def translate(model, source, longest=30):  # (B, S)
 #
 # ## The recurrent translator
 #
-# This one is Bahdanau's: a recurrent network reads, another one writes, and before each word it looks back
-# at what was read.
+# This one is Bahdanau's design: a recurrent network reads, another one writes, and before each word it attends
+# to what was read. Three formulas are not the paper's: the readout reads the new state, the first state
+# comes from both directions, and the GRU is PyTorch's ([chapter 6](06_decoder.ipynb) lists them).
 #
 # **The encoder.** Two GRUs read the sentence, one in each direction ([chapter
 # 1](01_bottleneck.ipynb)). Packing hands PyTorch the true lengths, so that no state is
@@ -260,9 +265,9 @@ def translate(model, source, longest=30):  # (B, S)
 
 # %%
 class RecurrentEncoder(nn.Module):
-    def __init__(self, words, d_embed, d_hidden, dropout):
+    def __init__(self, vocab_size, d_embed, d_hidden, dropout):
         super().__init__()
-        self.embedding = nn.Embedding(words, d_embed, padding_idx=PAD)
+        self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
         self.dropout = nn.Dropout(dropout)
         self.rnn = nn.GRU(d_embed, d_hidden, batch_first=True, bidirectional=True)
 
@@ -303,10 +308,10 @@ class AdditiveAttention(nn.Module):
 
 # %%
 class RecurrentDecoder(nn.Module):
-    def __init__(self, words, d_embed, d_hidden, dropout):
+    def __init__(self, vocab_size, d_embed, d_hidden, dropout):
         super().__init__()
         d_key = 2 * d_hidden  # both directions of the encoder
-        self.embedding = nn.Embedding(words, d_embed, padding_idx=PAD)
+        self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
         self.dropout = nn.Dropout(dropout)
         self.attention = AdditiveAttention(d_hidden, d_key, d_attn=d_hidden)
         self.cell = nn.GRUCell(d_embed + d_key, d_hidden)
@@ -327,13 +332,13 @@ class RecurrentDecoder(nn.Module):
 
 # %%
 class RecurrentTranslator(nn.Module):
-    def __init__(self, source_words, target_words, d_embed=128, d_hidden=192,
+    def __init__(self, source_vocab, target_vocab, d_embed=128, d_hidden=192,
                  dropout=0.1):  # fmt: skip
         super().__init__()
-        self.encoder = RecurrentEncoder(source_words, d_embed, d_hidden, dropout)
+        self.encoder = RecurrentEncoder(source_vocab, d_embed, d_hidden, dropout)
         self.bridge = nn.Linear(2 * d_hidden, d_hidden)
-        self.decoder = RecurrentDecoder(target_words, d_embed, d_hidden, dropout)
-        self.vocabulary = nn.Linear(d_hidden // 2, target_words)
+        self.decoder = RecurrentDecoder(target_vocab, d_embed, d_hidden, dropout)
+        self.vocabulary = nn.Linear(d_hidden // 2, target_vocab)
 
     def forward(self, source, inputs):  # (B, S), (B, T)
         keys, summary = self.encoder(source)
@@ -473,10 +478,10 @@ shipped = compare_texts(ours, TRANSFORMER_NAMES, toy)
 # %% [markdown]
 # ## Train the Transformer
 #
-# A training needs little beside the model: batches of sentence pairs, a loss, an optimiser. The corpus is
+# Beside the model, a training needs batches of sentence pairs, a loss and an optimiser. The corpus is
 # that of [chapter 3](03_additive.ipynb): {{ f"{len(short['train']):,}" }} pairs of short English
-# and French sentences, drawn from a grammar. The decoder reads the true words so far (teacher forcing,
-# [chapter 6](06_decoder.ipynb), {eq}`eq-label-shift`). The loss is cross-entropy, and padding does not
+# and French sentences, drawn from a grammar. In training the decoder reads the true words so far (teacher forcing,
+# [chapter 6](06_decoder.ipynb), {eq}`eq-label-shift`): its inputs begin with `<bos>`, its targets end with `<eos>`. The loss is cross-entropy, and padding does not
 # count. The learning rate of Adam rises over the first updates, the **warm-up**; then it falls
 # to 0 along a straight line.
 
@@ -484,9 +489,25 @@ shipped = compare_texts(ours, TRANSFORMER_NAMES, toy)
 torch.set_default_dtype(torch.float32)  # faster, and enough
 torch.set_num_threads(1)
 vocabularies = Vocabularies.learn(short["train"], ("en", "fr"))
-batches = Batches(encode_pairs(short["train"], vocabularies), tokens=512)
+examples = encode_pairs(short["train"], vocabularies)  # ids, each row ends with EOS
+batches = Batches(examples, tokens=512)  # puts sentences of like length together
 EPOCHS, WARMUP = 2, 100
 updates = EPOCHS * len(batches.plan(0))
+
+
+# %%
+def make_batch(rows):
+    source, targets = zip(*(map(torch.tensor, examples[row]) for row in rows))
+    inputs = [F.pad(row[:-1], (1, 0), value=BOS) for row in targets]
+    texts = source, inputs, targets
+    return [pad_sequence(rows, batch_first=True, padding_value=PAD) for rows in texts]
+
+
+batch, made = next(batches.epoch(0)), make_batch(batches.plan(0)[0])
+for mine, package in zip(made, (batch.source, batch.inputs, batch.targets)):
+    assert torch.equal(mine, package)
+print("inputs ", made[1][0])
+print("targets", made[2][0])
 
 # %% tags=["nbval-ignore-output"]
 torch.manual_seed(0)
@@ -495,9 +516,11 @@ optimizer = torch.optim.Adam(model.parameters(), lr=0.007)
 rate = lambda n: min((n + 1) / WARMUP, (updates - n) / (updates - WARMUP))
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
 for epoch in range(EPOCHS):
-    for batch in batches.epoch(epoch):
-        logits = model(batch.source, batch.inputs).flatten(0, 1)  # (B * T, words)
-        loss = F.cross_entropy(logits, batch.targets.flatten(), ignore_index=PAD)
+    model.train()
+    for rows in batches.plan(epoch):
+        source, inputs, targets = make_batch(rows)
+        logits = model(source, inputs).flatten(0, 1)  # (B * T, target_vocab)
+        loss = F.cross_entropy(logits, targets.flatten(), ignore_index=PAD)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -505,9 +528,7 @@ for epoch in range(EPOCHS):
     print(f"epoch {epoch + 1}: loss of the last batch {loss.item():.2f}")
 
 # %% [markdown]
-# Now it translates the five sentences of this book. None of them was among the training pairs. The last column
-# has the code of this page with the weights of the package's Transformer, whose training had longer sentences, too,
-# and more updates.
+# Now it translates the five sentences of this book. None of them was among the training pairs.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 from seqattn.plots import ResultTable
@@ -517,6 +538,7 @@ found = sentences(model, vocabularies, [pair.source for pair in valid])
 share = sum(text == pair.target for text, pair in zip(found, valid)) / len(valid)
 five = sentences(model, vocabularies, [pair.source for pair in FIVE])
 right = sum(text == pair.target for text, pair in zip(five, FIVE))
+sizes = [sum(p.numel() for p in net.parameters()) for net in (model, ours)]
 rows = [
     [pair.source, pair.target, mine, theirs]
     for pair, mine, theirs in zip(FIVE, five, shipped)
@@ -530,6 +552,9 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 # wrong. It was one training, with a rate and a warm-up set by hand. [Chapter 18](18_build.ipynb) builds
 # what the loop leaves out: clipping, a look at validation sentences while it trains, a folder that keeps
 # the run, and a test that tells a sound model from a broken one.
+#
+# The last column has the code of this page with the weights of the package's Transformer, which is larger ({{ f"{sizes[1]:,}" }} weights
+# against {{ f"{sizes[0]:,}" }}) and whose training had longer sentences, more updates and dropout.
 #
 # The loop knows nothing of Transformers. Write `RecurrentTranslator(*map(len, vocabularies))` in its place, and the
 # same lines train the other model.
@@ -567,8 +592,9 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 # | the loop | {eq}`eq-teacher-forced-loss` | [chapter 6](06_decoder.ipynb) | {func}`~seqattn.training.fit` |
 #
 # **Left out here; the package has them:** the cache of keys and values, keys of the recurrent translator that
-# are projected once for each sentence, dropout on attention weights, attention maps, beam search and
-# sampling.
+# are projected once for each sentence, dropout on attention weights, attention maps, beam search, sampling, and
+# a sentence without a word, to which the package gives weights of 0 and this page NaN. The Annotated Transformer and
+# PyTorch's layers also have dropout between the two layers of the feed-forward network.
 
 # %% [markdown]
 # ## If you come from elsewhere
@@ -597,6 +623,10 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 # | `Embedding` | `Embeddings` and `PositionalEncoding` | `nn.Embedding` and `PositionalEncoding` |
 # | `vocabulary` | `Generator`, with a log-softmax | `dense` |
 # | `states` | `memory` | `enc_outputs` |
+# | `Transformer` | `EncoderDecoder` | `EncoderDecoder` |
+# | `causal` | `subsequent_mask` | `dec_valid_lens` |
+# | `inputs`, `targets` | `tgt`, `tgt_y` | `tgt`, `label` |
+# | `translate` | `greedy_decode` | `predict_step` |
 
 # %% [markdown]
 # PyTorch's modules have no embeddings, no positions and no last layer: `nn.Transformer` maps vectors to vectors.
@@ -610,6 +640,7 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 # | `w_o` | `out_proj` |
 # | `feed_forward` | `linear1`, `linear2` |
 # | `self_norm`, `cross_norm`, `feed_norm` | `norm1`, `norm2`, `norm3`; in the encoder `norm1`, `norm2` |
+# | `norm` at the end of a stack | `norm=` of `nn.TransformerEncoder` and `nn.TransformerDecoder`: none unless given |
 
 # %% [markdown]
 # Last, the recurrent translator beside PyTorch's [tutorial on translation with
