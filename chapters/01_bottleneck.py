@@ -182,7 +182,7 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 #
 # The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and gave
 # $c$ to the decoder once, as its initial state. {cite:t}`cho2014rnn` passed it through one more layer and
-# fed it to every step, as in the figure. {cite:t}`kalchbrenner2013` came first of the three, with a convolutional
+# fed it to every step, as in *Step by step*. {cite:t}`kalchbrenner2013` came first of the three, with a convolutional
 # encoder. In both recurrent models $c$ has the same size for three words as for sixty.
 
 # %% [markdown]
