@@ -18,7 +18,7 @@
 #
 # **You need** Python, PyTorch tensors, and a rough idea of what a recurrent network does. **This chapter covers**
 # the encoder–decoder and its probability, the fixed context, how much a vector can hold, how far
-# gradients reach, and the measurement that led to attention.
+# gradients reach, and the measurement that led to attention. Sections marked *optional* are for a second reading.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -54,68 +54,19 @@ example = figure["examples"][2]
 # kept the *pattern* of the sentence and lost some of its *words*.
 #
 # This sentence is no exception. On the whole, networks of this kind lose more of the words as sentences
-# grow. To see why, look at how they are built.
-
-# %% [markdown]
-# ## The machine, drawn
-#
-# The network has two parts. The **encoder** reads the source sentence, word by word. After each word it
-# has a **state** $h_i$, a vector that sums up what it has read so far. The **decoder** writes the
-# translation, word by word, and has states $s_t$ of its own. Between the two stands the **context** $c$.
-# Here it is the encoder's last state, and it is all that the decoder ever learns about the source.
-#
-# The figure shows a very small network of this kind at work; it was trained on a few dozen short
-# sentences. A state is drawn as a column of cells, one for each of its numbers: the larger the number,
-# the stronger the colour. A dashed frame marks what has not been computed yet. An arrow means "is an
-# input of". Press *Next* (or the arrow keys) and watch the sentence pass through, event by event.
-
-# %% tags=["hide-input"]
-Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
-
-# %% [markdown]
-# - **Encode.** Each state is computed from the state before it and the current word. After the last word,
-#   the state crosses over as $c$. The decoder's first state, $s_0$, is made from it too.
-# - **Decode.** Each step reads the decoder's previous state, the last word written, and $c$. It gives
-#   every French word a probability. **Greedy** decoding writes the most probable word, which becomes an
-#   input of the next step (dashed arrow). This goes on until the decoder writes the end symbol `<eos>`.
-#   The first step has no word before it, so it reads a start symbol, `<bos>`.
-# - **Training step.** All the weights start as random numbers. Training changes them in many small
-#   **updates**, also called **training steps**. Each update uses a *batch* of sentence pairs; the figure
-#   shows one pair.
-
-# %% [markdown]
-# In a training step the decoder reads the words of the **reference**, the correct translation, whatever
-# it would have written itself. This is called *teacher forcing*. It lets every step learn while the
-# decoder's own words are still wrong. The price comes later: in use, the decoder has to read its own
-# words, mistakes included.
-#
-# The *loss* is the mean of $-\log p$ over the reference's words, where $p$ is the probability that the
-# decoder gave to the word. The loss is small if the decoder found these words probable. The gradient of the loss travels back along the arrows, down to the encoder, and each weight
-# takes a small step against its gradient.
-#
-# Two trainings that differ only in their random numbers (the starting weights, the order of batches) end
-# in different networks. All of these numbers are generated from one number, the **seed**. A result
-# from one seed may be luck, so this book repeats trainings and shows how far apart the seeds lie.
+# grow.
 
 # %% [markdown]
 # ## A question you can see
 #
-# Two such networks learned from the same sentence pairs, none longer than twenty words, with the
-# same number of updates. The sentences are artificial: a small *grammar*, a set of rules with about a
-# thousand English words, writes each of them together with its French translation. So there are as many sentences to
-# learn from as we like, and every mistake can be found. One of the two networks hands its decoder the single vector $c$. The
-# other lets its decoder look back at every state: it has *attention*. Then both translated new sentences of up to forty
-# words (punctuation marks and *’s* count as words), greedily.
+# Two networks learned from the same sentence pairs, none longer than twenty words. Both read the English
+# sentence word by word and then write the French one. The first has to press all that it has read into a single
+# vector of fixed size. The second may look back while it writes, and makes a new vector for each word that it
+# writes: it has **attention**. Then both translated new sentences of up to forty words.
 #
-# The curves show **BLEU**, which runs from 0 to 100. BLEU is a *precision*: of the words a translation
-# contains, and of its runs of two, three and four words, how many also occur in the reference (each at most as
-# often as it does there)? The four
-# shares are combined into one number. Precision alone would reward saying little, so output that is
-# shorter than the reference is marked down (the *brevity penalty*). A corpus identical to its references
-# scores 100. The formula is {eq}`eq-bleu`, in chapter 19.
-#
-# The bands show one standard deviation over three seeds, and the dotted line marks the longest training
-# sentence. Answer the question in the figure, then move the slider and read the translations.
+# The curves show **BLEU**, a score from 0 to 100; translations identical to the correct ones score 100. The
+# bands show one standard deviation over three trainings of each network, and the dotted line marks the longest
+# training sentence. Answer the question in the figure, then move the slider and read the translations.
 
 # %% tags=["hide-input"]
 FixedVersusDynamic(**figure, index=-1)
@@ -132,8 +83,67 @@ FixedVersusDynamic(**figure, index=-1)
 # *On the Properties of Neural Machine Translation* {cite:p}`cho2014properties` measured such a curve in 2014 on real
 # French and English, and
 # {cite:t}`bahdanau2015` drew curves of this kind when they proposed the cure. The rest of this
-# chapter asks *why* it happens. The popular argument, that the many numbers of all states cannot fit
-# into one vector, turns out to count the wrong thing.
+# chapter asks *why* it happens.
+
+# %% [markdown]
+# ## One context, or one for each step
+#
+# Both networks have two parts. The **encoder** reads the source sentence, word by word. After each word it
+# has a **state** $h_i$, a vector that sums up what it has read so far. The **decoder** writes the
+# translation, word by word, and has states $s_t$ of its own. What it learns about the source is called the
+# **context** $c$.
+#
+# The rest of the book is about the difference between these two drawings. In the upper one, the encoder's last
+# state is the context for every target word. In the lower one, each target word has a context of its own. It uses
+# all the states, with weights of its own: the thicker the line, the larger the weight.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two diagrams of three source and four target words. Above, one context for all steps: the last encoder state feeds one box c, and c feeds every decoder state. Below, a context for each step: lines of different thickness join each decoder state to all three encoder states, thickest for the word that it translates (for the end symbol, sleeps)."}}
+ENGLISH, FRENCH = ["the", "cat", "sleeps"], ["le", "chat", "dort", "<eos>"]
+weights = torch.tensor([[4.0, 1, 0], [0, 4, 1], [0, 1, 4], [0, 0, 3]]).softmax(-1)
+_, (upper, lower) = plt.subplots(2, 1, figsize=(8.4, 8.6))
+plot_translator(ENGLISH, FRENCH, ax=upper, title="One context for all steps")
+plot_translator(
+    ENGLISH, FRENCH, weights=weights, ax=lower, title="A context for each step"
+)
+plt.show()
+
+# %% [markdown]
+# ### Step by step
+#
+# The next figure shows a very small network of the first kind at work; it was trained on a few dozen short
+# sentences. A state is drawn as a column of cells, one for each of its numbers: the larger the number,
+# the stronger the colour. A dashed frame marks what has not been computed yet. An arrow means "is an
+# input of". Press *Next* (or the arrow keys) and watch the sentence pass through.
+
+# %% tags=["hide-input"]
+Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
+
+# %% [markdown]
+# - **Encode.** Each state is computed from the state before it and the current word. After the last word,
+#   the state crosses over as $c$. The decoder's first state, $s_0$, is made from it too.
+# - **Decode.** Each step reads the decoder's previous state, the last word written, and $c$. It gives
+#   every French word a probability. **Greedy** decoding writes the most probable word, which becomes an
+#   input of the next step (dashed arrow). The first step reads a start symbol, `<bos>`, and the last one writes
+#   the end symbol, `<eos>`.
+
+# %% [markdown]
+# ### How it is trained
+#
+# All the weights begin as random numbers. Training changes them in many small
+# **updates**, also called **training steps**. Each update uses a *batch* of sentence pairs; the figure's
+# *Training step* shows one pair.
+#
+# In a training step the decoder reads the words of the **reference**, the correct translation, whatever
+# it would have written itself. This is called *teacher forcing*. It lets every step learn while the
+# decoder's own words are still wrong. In use, the decoder has to read its own words, mistakes included.
+#
+# The *loss* is the mean of $-\log p$ over the reference's words, where $p$ is the probability that the
+# decoder gave to the word. It is small if the decoder found these words probable. The gradient of the loss
+# travels back along the arrows, down to the encoder, and each weight takes a small step against its gradient.
+#
+# Two trainings that differ only in their random numbers (the initial weights, the order of batches) end
+# in different networks. All of these numbers are generated from one number, the **seed**. A result
+# from one seed may be luck, so this book repeats trainings and shows how far apart the seeds lie.
 
 # %% [markdown]
 # ## By hand
@@ -158,8 +168,8 @@ FixedVersusDynamic(**figure, index=-1)
 # ## The model, in general
 #
 # A translator gives a probability to each target sentence $y = (y_1, \dots, y_{T_t})$, given the source
-# $x = (x_1, \dots, x_{T_s})$. Nothing is lost by writing it as a product with one factor for each word,
-# given the words before it (the chain rule of probability). The *assumption* is that the source enters
+# $x = (x_1, \dots, x_{T_s})$. By the chain rule of probability, that is a product with one factor for each word,
+# given the words before it. The *assumption* is that the source enters
 # through one vector $c$:
 #
 # $$ p(y \mid x) = \prod_{t=1}^{T_t} p(y_t \mid y_1, \dots, y_{t-1}, c) $$ (eq-factorisation)
@@ -172,7 +182,7 @@ FixedVersusDynamic(**figure, index=-1)
 #
 # The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and gave
 # $c$ to the decoder once, as its initial state. {cite:t}`cho2014rnn` passed it through one more layer and
-# fed it to every step, as in the figure. {cite:t}`kalchbrenner2013` came first of the three, with a convolutional
+# fed it to every step, as in *Step by step*. {cite:t}`kalchbrenner2013` came first of the three, with a convolutional
 # encoder. In both recurrent models $c$ has the same size for three words as for sixty.
 
 # %% [markdown]
@@ -181,8 +191,8 @@ FixedVersusDynamic(**figure, index=-1)
 # An *embedding* is a table with one learned vector for each word. A *recurrent network* reads those
 # vectors one after the other and updates its state $h_i$ with each. A *GRU* (gated recurrent unit) has
 # learned gates that decide how much of the old state to keep. Embedding and recurrent network together
-# make an encoder. Let it read one short and one long sentence, and look at what the decoder would get.
-# (Random word numbers will do; 0 to 3 are reserved for symbols such as padding and `<eos>`.)
+# make an encoder. Let it read one short and one long sentence of random word numbers (0 to 3 are reserved for
+# symbols such as `<eos>`), and look at what the decoder would get:
 
 # %%
 torch.manual_seed(0)
@@ -196,9 +206,8 @@ for words in (3, 60):
 
 # %% [markdown]
 # The number of states grows with the sentence; the size of the context does not. The package's `Encoder`
-# does the same, in one direction or both, with several layers and with batches of sentences. It returns
-# `states`, one vector for each word, and `summary`, the last state of each layer. With one layer and one
-# direction it must agree with the lines above, and it does:
+# returns the same `states`, one vector for each word, and a `summary`, the last state of each layer. With one layer
+# and one direction it must agree with the lines above, and it does:
 
 # %%
 from seqattn.models import Encoder
@@ -246,52 +255,13 @@ for both in (False, True):
 # provides that.
 #
 # </details>
-#
-# ### Padding must not be read
-#
-# The sentences of a batch have different lengths, so the short ones are filled up with **padding**. A
-# plain recurrent network reads on through the padding, so its last state is that of a pad. Here are three
-# words and 57 pads, read first without the lengths, then with them:
-
-# %%
-padded, three = F.pad(x[:, :3], (0, 57)), torch.tensor([3])
-alone = encoder(x[:, :3], three).summary[:, -1]
-contexts = {
-    "pads read": rnn(embed(padded))[0][:, -1],
-    "lengths given": encoder(padded, three).summary[:, -1],
-}
-
-for name, vector in contexts.items():
-    change = ((vector - alone).norm() / alone.norm()).item()
-    print(f"{name}: the context changes by {100 * change:.0f}% of its norm")
-
-# %% [markdown]
-# So padding *does* matter for the decoder's start, even if no loss is computed on pads: the same sentence
-# could be translated differently in another batch. Telling PyTorch the lengths (*packing* the batch)
-# therefore changes results, not only speed. (A packed batch holds all first words, then all second words, and
-# so on. Its `batch_sizes` says how many sentences still have a word at each step.)
-#
-# ## Two ways to hand over
-#
-# Here is the difference that the rest of the book is about. In the upper drawing one vector serves every
-# target word. In the lower drawing each target word uses all the states, with weights of its own: the
-# thicker the line, the larger the weight.
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two diagrams of three source and four target words. Above, one context for all steps: the last encoder state feeds one box c, and c feeds every decoder state. Below, a context for each step: lines of different thickness join each decoder state to all three encoder states, thickest for the word that it translates (for the end symbol, sleeps)."}}
-ENGLISH, FRENCH = ["the", "cat", "sleeps"], ["le", "chat", "dort", "<eos>"]
-weights = torch.tensor([[4.0, 1, 0], [0, 4, 1], [0, 1, 4], [0, 0, 3]]).softmax(-1)
-_, (upper, lower) = plt.subplots(2, 1, figsize=(8.4, 8.6))
-plot_translator(ENGLISH, FRENCH, ax=upper, title="One context for all steps")
-plot_translator(
-    ENGLISH, FRENCH, weights=weights, ax=lower, title="A context for each step"
-)
-plt.show()
 
 # %% [markdown]
 # ## Is the vector too small?
 #
-# The popular explanation counts numbers: $T_s$ states of $d$ numbers are squeezed into $d$ numbers, so
-# information must be lost. Is that so? The states are computed *from the tokens*, so they cannot hold
+# No: by counting there is room. The popular explanation says that $T_s$ states of
+# $d$ numbers are squeezed into $d$ numbers, so
+# information must be lost. But the states are computed *from the tokens*, so they cannot hold
 # more than the tokens do: at most $T_s \log_2 |V|$ bits for a vocabulary of $|V|$ words. A vector of $d$
 # 32-bit numbers holds up to $32d$ bits. Counting alone forces a loss only if
 #
@@ -319,80 +289,21 @@ assert longest == math.floor(32 * 512 / math.log2(32_000))
 print(f"{longest:,} words fit into 512 floats, by counting")
 
 # %% [markdown]
-# So there is room. But can such a vector be *read* by the kind of operation that a network performs?
-# Give each position a random pattern of signs, multiply each word's vector by its position's pattern,
-# and add everything up:
+# The bottleneck is real, but it is no theorem about counting. A network has to *learn* a code that uses the
+# room, and its decoder has to learn to read it.
 #
-# $$ c = \sum_{i=1}^{T_s} r_i \odot E_{x_i}, \qquad \hat x_i = \arg\max_w \; E_w^\top (r_i \odot c) $$ (eq-superposition)
-#
-# $E_w$ is the vector of word $w$ (random here, of length about 1), $r_i$ the pattern of position
-# $i$ with entries $\pm1$, and $\odot$ multiplies element by element. To read position $i$, multiply
-# by its pattern again: $r_i \odot r_i$ is all ones, so word $i$ comes out clean. The other words
-# come out scrambled, as noise, and each stored word adds a little. Then $\hat x_i$ is the word
-# whose vector fits best.
-#
-# Here is this code at two sizes: that of Cho et al. (2014) and Bahdanau et al. (2015), 1,000 numbers for
-# 30,000 words, and that of the small model measured above, 320 numbers for about a thousand
-# words.
-
-# %%
-from seqattn.metrics import superpose, unpack
-
-
-def share_read(lengths, d, vocabulary):
-    embeddings = torch.randn(vocabulary, d) / d**0.5
-    shares = []
-    for n in lengths:
-        signs = torch.randint(0, 2, (n, d)) * 2.0 - 1.0
-        x = torch.randint(vocabulary, (n,))
-        c = (signs * embeddings[x]).sum(0)
-        read = ((signs * c) @ embeddings.T).argmax(-1)
-        assert torch.equal(superpose(x, embeddings, signs), c)
-        assert torch.equal(unpack(c, embeddings, signs), read)
-        shares.append(100 * (read == x).float().mean().item())
-    return shares
-
-
-# %% mystnb={"image": {"alt": "Share of words read back correctly against sentence length, for two sizes, with bands from the lowest to the highest of five trials. With 1,000 numbers and 30,000 words the curve stays near 100 percent up to twenty words and then falls smoothly. With 320 numbers and 1,014 words it starts to fall after ten."}}
-torch.manual_seed(0)
-lengths, held = [5, 10, 20, 30, 50, 100], {}
-for d, vocabulary in ((1000, 30_000), (320, 1014)):
-    held[d] = torch.tensor([share_read(lengths, d, vocabulary) for _ in range(5)])
-    sizes = f"{d:,} numbers, {vocabulary:,} words"
-    plt.plot(lengths, held[d].mean(0), marker="o", label=sizes)
-    plt.fill_between(lengths, held[d].amin(0), held[d].amax(0), alpha=0.2, lw=0)
-plt.xlabel("words in the sentence")
-plt.ylabel("words read back, %")
-plt.ylim(0, 105)
-name_lines(plt.gca())
-plt.show()
-
-# %% [markdown]
-# With 1,000 numbers and a vocabulary of 30,000, {{ f"{held[1000][:, 3].mean():.0f}" }}% of thirty words
-# come back from one vector, and {{ f"{held[1000][:, 4].mean():.0f}" }}% of fifty (means of five trials),
-# with no learning at all. There are two lessons. A fixed vector *can* hold most words of a sentence as
-# long as those on which real systems began to fail. And this code degrades smoothly: nothing breaks at a
-# certain length.
-#
-# This does *not* show what a trained encoder stores. The encoder may find a better code than random
-# signs, or never find one as good. With the smaller size, 320 numbers, the random code reads back
-# {{ f"{held[320][:, 2].mean():.0f}" }}% of twenty words. The bottleneck is real, but it is not a theorem
-# about counting.
-
-# %% [markdown]
 # ## How far does a gradient reach?
 #
-# Where there is room, the network still has to *learn* to use it. Learning travels backwards: before the
-# encoder can store word 1 better, the error has to reach word 1. With $c = h_{T_s}$ the error passes
+# Learning travels backwards: before the encoder can store word 1 better, the error has to reach word 1. With
+# $c = h_{T_s}$ the error passes
 # through every later step, and each step multiplies it by one matrix of derivatives (a *Jacobian*):
 #
 # $$ \frac{\partial c}{\partial x_i} = \frac{\partial h_{T_s}}{\partial h_{T_s-1}} \cdots \frac{\partial h_{i+1}}{\partial h_i} \, \frac{\partial h_i}{\partial x_i} $$ (eq-gradient-path)
 #
 # In the example by hand each factor was $\tfrac12$. Now take a GRU as PyTorch creates it, untrained, let it
-# read sixteen sequences of random vectors, and measure the *influence* of each word. Take the root of the sum of the squared
-# derivatives in $\partial c/\partial x_i$ (estimated from random directions, averaged over the sequences), and
-# divide it by
-# the largest of these roots, here that of the last word. Answer the question in the figure, then move its slider.
+# read sixteen sequences of random vectors, and measure the *influence* of each word: the norm of
+# $\partial c/\partial x_i$ (estimated, and averaged over the sequences), divided by the largest, here that of the last word. Answer the
+# question in the figure, then move its slider.
 
 # %%
 from seqattn.metrics import gradient_reach
@@ -443,16 +354,205 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 # words heavily.
 #
 # </details>
+#
+# How steep the line is depends on how the gates are initialised (an optional section below measures it), and training
+# moves them. Two things stay true: the path has one step for each later word, and every target step is
+# given the same vector.
+#
+# {cite:t}`sutskever2014` shortened the path with a trick: feed the source *backwards*. Then the first source
+# words, which the decoder needs first, are the nearest. With this trick and a state of 8,000 numbers,
+# their model had little trouble with long sentences.
 
 # %% [markdown]
-# ### It depends on how the gates start
+# ## Look back instead
 #
-# The steepness of that line is not a law of recurrent networks. One gate alone can change it. A GRU mixes
+# Now keep all the states and give each step $t$ a context of its own, a weighted sum with weights
+# $\alpha_{ti}$ that are not negative and sum to 1 over the source positions $i$:
+#
+# $$ \context{c_t} = \sum_{i=1}^{T_s} \weights{\alpha_{ti}}\, \values{h_i} $$ (eq-dynamic-context)
+#
+# From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$ for
+# given weights. Where the weight
+# is near 1, the gradient arrives at the *state* almost undiminished, whatever lies between.
+#
+# *Summing* buys this short path, even with equal weights. But equal weights give every step the same context, the
+# mean of all states. *Unequal* weights will buy a context for each step, in which the right word counts
+# most. The next two chapters show where such weights come from.
+#
+# The price: all $T_s$ states have to be kept, $T_s\,d$ numbers instead of $d$,
+# and each of $T_t$ target steps weighs all of them: $T_s\,T_t$ scores for a sentence pair. For sentences
+# that is cheap; for whole books it is not.
+
+# %% [markdown]
+# ## Measure it
+#
+# Back to the two curves at the top. Both models have a bidirectional GRU encoder and a GRU decoder of the
+# same sizes, saw the same batches in the same order, and were trained from three seeds. The fixed-vector
+# model feeds $c$ to every step, as in *Step by step*. The sentences are artificial: a small *grammar*, a set of
+# rules with about a thousand English words, writes each of them together with its French translation. So there
+# are as many sentences to learn from as we like, and every mistake can be found.
+#
+# **BLEU** is a *precision*: of the words a translation
+# contains, and of its runs of two, three and four words, how many also occur in the reference (each at most as
+# often as it does there)? The four
+# shares are combined into one number. Precision alone would reward saying little, so output that is
+# shorter than the reference is marked down (the *brevity penalty*). The formula is {eq}`eq-bleu`, in chapter 19.
+#
+# Here is the card of the experiment. The cell below it holds the numbers behind the curves.
+
+# %%
+from seqattn.plots import ResultTable, experiment_card
+
+bottleneck, kinds = measured("bottleneck"), ("fixed", "attention")
+experiment_card(bottleneck["card"])
+
+# %% tags=["hide-cell"]
+curves = bottleneck["figure"]
+shown = [curves["lengths"]]
+for name in kinds:
+    pairs = zip(curves[name], curves[f"{name}_spread"])
+    shown.append([f"{bleu} ± {spread}" for bleu, spread in pairs])
+ResultTable(("words", *kinds), [*zip(*shown)], "BLEU of test sentences")
+
+# %% tags=["remove-cell"]
+bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
+
+# %% [markdown]
+# - **Inside the lengths of the training sentences**, up to twenty words (punctuation marks and *’s* count), attention
+#   stays above 95. The
+#   fixed vector goes from {{ bleu["fixed"][4] }} at four words to {{ bleu["fixed"][20] }} at twenty. So
+#   unseen lengths are not the only cause.
+# - **Beyond them** the fixed vector goes on falling, to {{ bleu["fixed"][40] }}. Attention stays above 95 up to 28
+#   words, then falls as well, to {{ bleu["attention"][40] }}, and the seeds move apart. Attention removes
+#   the bottleneck, not every difficulty with length.
+#
+# <details><summary>How sure is this?</summary>
+#
+# Both models had the same number of updates and the same learning rate.
+# Trained for longer, or at a rate of its own, the fixed vector may come nearer on the lengths that it
+# sees; this was not measured. And longer sentences are also *different* sentences: an optional section below
+# counts how.
+#
+# </details>
+
+# %% [markdown]
+# ## What the fixed vector costs
+#
+# | the trouble | where it comes from | what you see | what helps |
+# |---|---|---|---|
+# | one size for every length | all words share $d$ numbers | quality falls as sentences grow | keep all states |
+# | a long path for the gradient (if $c$ is the last state) | one Jacobian for each step between, {eq}`eq-gradient-path` | how far a word's error reaches depends on how the gates are initialised | a path of one step, {eq}`eq-dynamic-context` |
+# | one vector for all target steps | $c$ in {eq}`eq-fixed-context` does not depend on $t$ | the decoder has to keep track of what it has said | a context for each step |
+# | no weights to look at | $c$ does not say which word a number came from | nothing to inspect, and no way to copy a name from its position | weights, which point at positions |
+
+# %% [markdown]
+# ### Three fixes, and what each leaves as it is
+#
+# {cite:t}`sutskever2014` used all three together and translated long sentences well. One by one:
+#
+# - **A larger vector** has room for more words. It does not shorten the path of the gradient.
+# - **Reversing the source** {cite:p}`sutskever2014` brings the first source and target words closer together and
+#   moves the last ones further apart. A bidirectional encoder has both ends close and the middle far away.
+# - **Beam search**, which follows several translations at once instead of the greedy one, looks for a
+#   more probable translation under the same $p(y \mid x)$. If the model no longer knows whether it read
+#   about a child or a hedgehog, no search can find out.
+
+# %% [markdown]
+# ## Padding must not be read (optional)
+#
+# The sentences of a batch have different lengths, so the short ones are filled up with **padding**. A
+# plain recurrent network reads on through the padding, so its last state is that of a pad. Here are three
+# words and 57 pads, read first without the lengths, then with them:
+
+# %%
+padded, three = F.pad(x[:, :3], (0, 57)), torch.tensor([3])
+alone = encoder(x[:, :3], three).summary[:, -1]
+contexts = {
+    "pads read": rnn(embed(padded))[0][:, -1],
+    "lengths given": encoder(padded, three).summary[:, -1],
+}
+
+for name, vector in contexts.items():
+    change = ((vector - alone).norm() / alone.norm()).item()
+    print(f"{name}: the context changes by {100 * change:.0f}% of its norm")
+
+# %% [markdown]
+# So padding *does* matter for the decoder's first state, even if no loss is computed on pads: the same sentence
+# could be translated differently in another batch. Telling PyTorch the lengths (*packing* the batch)
+# therefore changes results, not only speed. A packed batch holds all first words, then all second words, and
+# so on. Its `batch_sizes` says how many sentences still have a word at each step.
+
+# %% [markdown]
+# ## Reading words back from one vector (optional)
+#
+# Counting says that there is room. But can the vector be *read* by the kind of operation that a network performs?
+# Give each position a random pattern of signs, multiply each word's vector by its position's pattern,
+# and add everything up:
+#
+# $$ c = \sum_{i=1}^{T_s} r_i \odot E_{x_i}, \qquad \hat x_i = \arg\max_w \; E_w^\top (r_i \odot c) $$ (eq-superposition)
+#
+# $E_w$ is the vector of word $w$ (random here, of length about 1), $r_i$ the pattern of position
+# $i$ with entries $\pm1$, and $\odot$ multiplies element by element. To read position $i$, multiply
+# by its pattern again: $r_i \odot r_i$ is all ones, so word $i$ comes out clean. The other words
+# come out scrambled, as noise. Then $\hat x_i$ is the word whose vector fits best.
+#
+# Here is this code at two sizes: that of Cho et al. (2014) and Bahdanau et al. (2015), 1,000 numbers for
+# 30,000 words, and that of the small model measured above, 320 numbers for about a thousand
+# words.
+
+# %%
+from seqattn.metrics import superpose, unpack
+
+
+def share_read(lengths, d, vocabulary):
+    embeddings = torch.randn(vocabulary, d) / d**0.5
+    shares = []
+    for n in lengths:
+        signs = torch.randint(0, 2, (n, d)) * 2.0 - 1.0
+        x = torch.randint(vocabulary, (n,))
+        c = (signs * embeddings[x]).sum(0)
+        read = ((signs * c) @ embeddings.T).argmax(-1)
+        assert torch.equal(superpose(x, embeddings, signs), c)
+        assert torch.equal(unpack(c, embeddings, signs), read)
+        shares.append(100 * (read == x).float().mean().item())
+    return shares
+
+
+# %% mystnb={"image": {"alt": "Share of words read back correctly against sentence length, for two sizes, with bands from the lowest to the highest of five trials. With 1,000 numbers and 30,000 words the curve stays near 100 percent up to twenty words and then falls smoothly. With 320 numbers and 1,014 words it starts to fall after ten."}}
+torch.manual_seed(0)
+lengths, held = [5, 10, 20, 30, 50, 100], {}
+for d, vocabulary in ((1000, 30_000), (320, 1014)):
+    held[d] = torch.tensor([share_read(lengths, d, vocabulary) for _ in range(5)])
+    sizes = f"{d:,} numbers, {vocabulary:,} words"
+    plt.plot(lengths, held[d].mean(0), marker="o", label=sizes)
+    plt.fill_between(lengths, held[d].amin(0), held[d].amax(0), alpha=0.2, lw=0)
+plt.xlabel("words in the sentence")
+plt.ylabel("words read back, %")
+plt.ylim(0, 105)
+name_lines(plt.gca())
+plt.show()
+
+# %% [markdown]
+# With 1,000 numbers and a vocabulary of 30,000, {{ f"{held[1000][:, 3].mean():.0f}" }}% of thirty words
+# come back from one vector, and {{ f"{held[1000][:, 4].mean():.0f}" }}% of fifty (means of five trials),
+# with no learning at all. So a fixed vector *can* hold most words of a sentence as
+# long as those on which real systems began to fail. And this code degrades smoothly: nothing breaks at a
+# certain length. With the smaller size, 320 numbers, it reads back
+# {{ f"{held[320][:, 2].mean():.0f}" }}% of twenty words.
+#
+# This does *not* show what a trained encoder stores. It may find a better code than random
+# signs, or never find one as good.
+
+# %% [markdown]
+# ## How the gates are initialised (optional)
+#
+# How far a gradient reaches is no law of recurrent networks. One gate alone can change it. A GRU mixes
 # its old state with a new proposal $n_i$: $h_i = z_i \odot h_{i-1} + (1 - z_i) \odot n_i$. The *update gate*
-# $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is $\tfrac12$. (Each step back divides the influence by about 1.6, not 2: some of it also passes through the proposal and the gates.) Start $b$ at 1 and a step keeps
+# $z_i$ is a sigmoid with a learned bias $b$. PyTorch initialises $b$ near 0, where the sigmoid is $\tfrac12$. Start
+# $b$ at 1 and a step keeps
 # {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2,
-# {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}. The last line of the output shows the start that this book's
-# own models use: $b = 0$ and orthogonal recurrent matrices, which change the length of no vector. Each line covers
+# {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}. The last line of the output shows the initialisation of this book's
+# own models: $b = 0$ and orthogonal recurrent matrices, which change the length of no vector. Each line covers
 # five seeds, with 64 units:
 #
 # ```{predict} open-gates
@@ -477,37 +577,34 @@ for name, start in starts.items():
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The network is the same, and four orders of magnitude lie between its starts. Raise the bias by 2, and the
+# The network is the same, and four orders of magnitude lie between its initialisations. Raise the bias by 2, and the
 # first word of thirty still counts a few hundredths of the last (which now enters with 0.12, not 0.5). So anyone who
 # says that gradients vanish should also say for which initial weights and over what distance. And training moves the
 # gates, in either direction.
 #
+# With the default, each step back divides the influence by about 1.6, not 2: some of it also passes through the
+# proposal and the gates. With gates almost shut to new input (a
+# bias of 8, where a word enters with 0.0003) all thirty are within a tenth of each other.
+#
 # </details>
 #
-# The initialisation also decides how *unequal* the influences are: with gates almost shut to new input (a
-# bias of 8, where a word enters with 0.0003) all thirty are within a tenth of each other. One thing stays
-# true for any initialisation: every target step is given the same vector. (With those in the output above, a bidirectional summary favours both ends; the middle is far from
-# either.)
-#
-# {cite:t}`sutskever2014` found a revealing trick: feed the source *backwards*. Then the first source
-# words, which the decoder needs first, are the nearest. With this trick and a state of 8,000 numbers,
-# their model had little trouble with long sentences. Reversing shortens the path for the first words and
-# lengthens it for the last; the vector stays fixed.
+# Do more units help? With PyTorch's initialisation, four times the units make no visible difference for the first
+# of thirty words. With this book's they help, by a factor of about three; we did not test why:
+
+# %%
+first = {}
+for name in ("PyTorch's default", "as in this book"):
+    for units in (64, 256):
+        values = [reach(30, s, units, starts[name])[0].item() for s in range(5)]
+        first[name, units] = values
+        span = f"{min(values):.0e} to {max(values):.0e}"
+        print(f"{name:17} {units:3} units: the first of 30 words counts {span}")
 
 # %% [markdown]
-# ## Look back instead
+# ### The mean of all states
 #
-# Now keep all the states and give each step $t$ a context of its own, a weighted sum with weights
-# $\alpha_{ti}$ that are not negative and sum to 1 over the source positions $i$:
-#
-# $$ \context{c_t} = \sum_{i=1}^{T_s} \weights{\alpha_{ti}}\, \values{h_i} $$ (eq-dynamic-context)
-#
-# From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$
-# (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the weight
-# is near 1, the gradient arrives at the *state* almost undiminished, whatever lies between. (How much of it a state
-# passes on to its own word still depends on the gates.) Measure one part at a time:
-# first the *sum* alone, with equal weights $\alpha_{ti} = 1/T_s$. That is still a fixed vector, the mean
-# of all states.
+# What does summing buy? Give all states equal weights, $\alpha_{ti} = 1/T_s$. That is still a fixed vector, the mean
+# of all states, but each state is one step away from it:
 
 # %%
 from seqattn import attend
@@ -542,53 +639,13 @@ plt.show()
 # With the mean of all states, all thirty words have an influence of the same order, before any training
 # and without a change to the gates. The last words count less, the very last about half: an early word
 # also reaches the mean through the states after its own, the last one only through its own. (Each curve
-# is scaled to its own largest; a word's share of the mean is about one in thirty.) The vector did not
+# is scaled to its own largest.) The vector did not
 # grow: it has 64 numbers on every curve. What changed is the *path*.
-#
-# But equal weights give every step the same context, in which each state counts a thirtieth. *Summing*
-# buys the short path. *Unequal* weights will buy a context for each step, in which the right word counts
-# most. The next two chapters show where such weights come from.
-#
-# The price is easy to state already. All $T_s$ states have to be kept, $T_s\,d$ numbers instead of $d$,
-# and each of $T_t$ target steps weighs all of them: $T_s\,T_t$ scores for a sentence pair. For sentences
-# that is cheap. For whole books it is not, and later chapters come back to this.
 
 # %% [markdown]
-# ## Measure it
+# ## Long sentences are different sentences (optional)
 #
-# Back to the two curves at the top. Both models have a bidirectional GRU encoder and a GRU decoder of the
-# same sizes, saw the same batches in the same order, and were trained from three seeds. The fixed-vector
-# model feeds $c$ to every step, as in the first figure. Here is the card of the experiment, then BLEU by
-# length with the standard deviation between seeds:
-
-# %%
-from seqattn.plots import ResultTable, experiment_card
-
-bottleneck, kinds = measured("bottleneck"), ("fixed", "attention")
-experiment_card(bottleneck["card"])
-
-# %%
-curves = bottleneck["figure"]
-shown = [curves["lengths"]]
-for name in kinds:
-    pairs = zip(curves[name], curves[f"{name}_spread"])
-    shown.append([f"{bleu} ± {spread}" for bleu, spread in pairs])
-ResultTable(("words", *kinds), [*zip(*shown)], "BLEU of test sentences")
-
-# %% tags=["remove-cell"]
-bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
-
-# %% [markdown]
-# - **Inside the lengths of the training sentences**, up to twenty words, attention stays above 95. The
-#   fixed vector goes from {{ bleu["fixed"][4] }} at four words to {{ bleu["fixed"][20] }} at twenty. So
-#   unseen lengths are not the only cause.
-# - **Beyond them** the fixed vector goes on falling, to {{ bleu["fixed"][40] }}. Attention stays above 95 up to 28
-#   words, then falls as well, to {{ bleu["attention"][40] }}, and the seeds move apart. Attention removes
-#   the bottleneck, not every difficulty with length. (The chapter on coverage is about dropped clauses.)
-# - **What the curves cannot tell.** Both models had the same number of updates and the same learning rate.
-#   Trained for longer, or at a rate of its own, the fixed vector may come nearer on the lengths that it
-#   sees; this was not measured. And longer sentences are also *different* sentences, as the next cell
-#   shows: length and construction change together.
+# In the data of this chapter, length and construction change together:
 
 # %%
 from seqattn.data import generate
@@ -601,19 +658,16 @@ for n in (4, 8, 12, 16):
     print(f"{n:2} words: {joined[n]:3}% have a comma, 'and', 'but' or 'because'")
 
 # %% [markdown]
-# Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones.
-# The fixed curve dips at twelve and recovers at sixteen; attention, lower at eight and twelve than
-# at four, recovers at sixteen, too. Up to twelve words the grammar draws each sentence as a whole; beyond
-# that, it adds clause to clause. This is a likely reason. Another is that the training set has only a third as many
+# Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones. That may be why the
+# fixed curve dips at twelve and recovers at sixteen. Another likely reason is that the training set has only a third as many
 # twelve-word sentences as sixteen-word ones. The measurement cannot separate either reason from the effect of length.
 #
-# ### Which words are lost?
+# ## Which words are lost? (optional)
 #
 # Now ask how many of the reference's words the translation has anywhere: its *recall*.
-# Count separately for each third of the reference. (A model's figures are means over its three seeds; how
-# far the seeds lie apart was not stored.) Small words such as *le* and *de* occur in many
+# Count separately for each third of the reference. Small words such as *le* and *de* occur in many
 # sentences, so some are found by luck. To see how many, put the reference of another English sentence of the same length in
-# the translation's place:
+# the translation's place. The table shows means over the three seeds; how far the seeds lie apart was not stored.
 
 # %%
 from itertools import pairwise
@@ -641,44 +695,8 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 
 # %% [markdown]
 # The fixed vector keeps the beginning best. At forty words it loses the middle most: what it
-# keeps there is not far above luck. At twenty, middle and end are level. The loss in the middle at forty fits an encoder that reads from
-# both ends, but it is no proof. The decoder may also drift as it goes on, which would hurt the end. And
-# attention loses most in the middle, too. (In the sentence of forty words in the figure above, it drops a clause
-# there.)
-
-# %% [markdown]
-# ## What the fixed vector costs
-#
-# | the trouble | where it comes from | what you see | what helps |
-# |---|---|---|---|
-# | one size for every length | all words share $d$ numbers: {eq}`eq-superposition` shows what a random code can do with them, not what a trained encoder does | quality falls as sentences grow | keep all states |
-# | a long path for the gradient (if $c$ is the last state) | one Jacobian for each step between, {eq}`eq-gradient-path` | how far a word's error reaches depends on how the gates start | a path of one step, {eq}`eq-dynamic-context` |
-# | one vector for all target steps | $c$ in {eq}`eq-fixed-context` does not depend on $t$ | the decoder has to keep track of what it has said | a context for each step |
-# | no weights to look at | $c$ does not say which word a number came from | nothing to inspect, and no way to copy a name from its place | weights, which point at positions |
-
-# %% [markdown]
-# ## Three fixes, and what each leaves as it is
-#
-# {cite:t}`sutskever2014` used all three together and translated long sentences well. Here they are one by one. (No
-# larger fixed vector was trained for this chapter.)
-#
-# - **A larger vector** pushes the curve of the superposition experiment to the right. It does not shorten
-#   the path of the gradient. With PyTorch's start, four times the units make no visible difference for the first of thirty words. With this book's start they help, by a factor of about three (the cell below); we did not test why. Raising the update gate's bias by 2 brought four orders of
-#   magnitude.
-# - **Reversing the source** {cite:p}`sutskever2014` brings the first source and target words closer together and
-#   moves the last ones further apart. A bidirectional encoder has both ends close and the middle far away.
-# - **Beam search**, which follows several translations at once instead of the greedy one, looks for a
-#   more probable translation under the same $p(y \mid x)$. If the model no longer knows whether it read
-#   about a child or a hedgehog, no search can find out.
-
-# %%
-first = {}
-for name in ("PyTorch's default", "as in this book"):
-    for units in (64, 256):
-        values = [reach(30, s, units, starts[name])[0].item() for s in range(5)]
-        first[name, units] = values
-        span = f"{min(values):.0e} to {max(values):.0e}"
-        print(f"{name:17} {units:3} units: the first of 30 words counts {span}")
+# keeps there is not far above luck. That fits an encoder that reads from
+# both ends, but it is no proof: attention loses most in the middle, too.
 
 # %% [markdown]
 # ## Check yourself
@@ -689,28 +707,29 @@ for name in ("PyTorch's default", "as in this book"):
 # ```{self-check} wrong-count
 # ```
 #
-# ```{self-check} twice-as-wide
-# ```
-#
-# ```{self-check} which-experiment
-# ```
-#
 # ```{self-check} least-felt
 # ```
 #
 # ```{self-check} equal-weights
+# ```
+#
+# These two need the optional sections:
+#
+# ```{self-check} twice-as-wide
+# ```
+#
+# ```{self-check} which-experiment
 # ```
 
 # %% [markdown]
 # ## What you now know
 #
 # - An encoder–decoder factorises $p(y \mid x)$ over target words and lets the source in through one
-#   vector $c$.
+#   vector $c$, the same for every target step.
 # - Counting bits does not forbid that: a vector *can* hold sentences of the length at which real systems
-#   fail. A simple code for them degrades smoothly.
-# - How far a gradient reaches back through an untrained GRU depends on how its gates start. Relative to the word of most influence, the first of thirty has about a millionth with PyTorch's initialisation, a few hundredths with a bias of 2, and nearly 1
-#   with a bias of 8 (but there every word enters with about 0.0003).
-# - Any fixed vector is the same for every target step.
+#   fail.
+# - With the last state as context, a gradient has to pass through every later step. How far it reaches in an
+#   untrained GRU depends on how the gates are initialised.
 # - A weighted sum of all states puts every state one step away, at the price of keeping $T_s\,d$
 #   numbers and computing $T_s\,T_t$ scores.
 #

@@ -18,7 +18,7 @@
 #
 # **You need** PyTorch tensors, the exponential function, and what a gradient is. **This chapter covers** queries,
 # keys and values; softmax, its Jacobian and its numerics; temperature; masks, and six ways to get them
-# wrong; entropy; hard versus soft. Sections marked *optional* are needed nowhere else in this book.
+# wrong; entropy; hard versus soft. Sections marked *optional* are for a second reading.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -27,7 +27,7 @@ INSTALL
 # ## A question you can see
 #
 # Ask Python's `{"cat": 10, "sat": 20}` for `"cat"` and you get 10. Ask it for `"kitten"` and you get a
-# `KeyError`: keys are compared for *equality*, so the answer is the right value or nothing. A network
+# `KeyError`: keys are compared for *equality*. A network
 # could not use such a memory. It asks with a vector of real numbers, which hardly ever equals a stored
 # vector to the last digit. And an error does not tell the network how to ask better.
 #
@@ -77,7 +77,7 @@ SoftLookup()
 #
 # </details>
 #
-# One formula, **attention**, does all this in three steps; a fourth, the mask, comes later. The rest of the chapter builds it.
+# One formula, **attention**, does all this in three steps: score, normalise, sum.
 
 # %% [markdown]
 # ## By hand
@@ -85,7 +85,7 @@ SoftLookup()
 # Three source words have encoder states $h_i$ with two numbers each, and a decoder, about to produce a
 # word, has the state $s = (0.5, 1.0)$. (The whole book uses these numbers.) The decoder state is the
 # query; each encoder state serves both as key, to be compared, and as value, to be mixed. Compare by the
-# dot product, the simplest comparison there is. (The next chapters have others, which can learn.) Four
+# dot product, the simplest comparison there is. Four
 # columns lead from states to weights:
 #
 # | word | state $h_i$ | score $e_i = s^\top h_i$ | exponential $\exp(e_i)$ | weight $\alpha_i$ |
@@ -121,14 +121,14 @@ plt.show()
 
 # %% [markdown]
 # *Sat* pulls the context up and to the left, *cat* pulls it to the right, and *mat* hardly counts. The
-# context lies between the states; here it is nearest to *sat*, which has the largest weight. Each of its
-# numbers is a weighted average of that number over the three states.
+# context lies between the states; here it is nearest to *sat*, which has the largest weight.
 
 # %% [markdown]
 # ### Where are the three in a translator?
 #
-# The words *query*, *key* and *value* were in use {cite:p}`miller2016` before the Transformer made them
-# standard in 2017. (The Transformer is a translator with attention in place of recurrence; a later chapter builds it.) The roles are older than the words. The matrices in the table are learned:
+# The Transformer, a translator with attention in place of recurrence, made the words *query*, *key* and *value*
+# standard in 2017; {cite:t}`miller2016` used them before. The roles are older than the words. The matrices in
+# the table are learned:
 #
 # | role | asks or tells | in {cite:t}`bahdanau2015` | in {cite:t}`vaswani2017` |
 # |---|---|---|---|
@@ -137,8 +137,8 @@ plt.show()
 # | value | what does position $i$ hand over? | $h_i$ itself | a state times a third |
 #
 # Here they are at work in the small translator of chapter 1, which now has attention. It is about to
-# write *noir* and *asks* where to look; then it *weighs* and *mixes*. Every step of the decoder does this
-# again, with another query. (The next chapter explains the formula of the score.)
+# write *noir*: it scores the keys against its query, normalises, and mixes the values. Every step of the decoder does this
+# again, with another query.
 
 # %% tags=["hide-input"]
 LIT = ("encoder", "attention", "decoder")
@@ -148,9 +148,8 @@ Unrolled(
 
 # %% [markdown]
 # Why should key and value differ, if here both are $h_i$? Because they do different jobs. To be *found*,
-# the state of *bank* needs its part of speech and its place in the sentence. To be *used*, it needs the
-# meaning. With one vector for both, the encoder has to fit the two jobs into one set of numbers. In a
-# recurrent translator that works: the score's own weights ($W_k$) select what to compare. In a
+# the state of *bank* needs its part of speech and its position in the sentence. To be *used*, it needs the
+# meaning. In a recurrent translator one vector can do both, since $W_k$ selects what to compare. In a
 # Transformer every token is query, key and value at once, and three matrices keep the roles apart.
 
 # %% [markdown]
@@ -158,8 +157,8 @@ Unrolled(
 #
 # Let $q$ be a query, and let entry $i$ of a memory of $n$ entries have key $k_i$, value $v_i$ and score
 # $e_i$, a number that says how well $k_i$ fits $q$. Hard lookup returns $v_j$ for the $j$ with the
-# largest score. Write that as a sum: $\sum_i a_i v_i$ with $a_j = 1$ and $a_i = 0$ elsewhere. Nothing has
-# changed yet, but now there are weights to soften. Allow any weights that are not negative and sum to
+# largest score. Write that as a sum: $\sum_i a_i v_i$ with $a_j = 1$ and $a_i = 0$ elsewhere. Now there are weights
+# to soften. Allow any weights that are not negative and sum to
 # one:
 #
 # $$
@@ -197,9 +196,8 @@ Unrolled(
 # $$ \weights{\alpha_i} = \frac{\exp(\scores{e_i})}{\sum_{j=1}^{n} \exp(\scores{e_j})} $$ (eq-softmax)
 #
 # Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much as one
-# of 3. The exponential has a simple derivative (below) and turns differences into ratios:
-# $\alpha_i / \alpha_j = \exp(e_i - e_j)$. (It has a price: on paper no weight is ever exactly 0. A
-# softmax can turn a position down but not off.) So only *differences* of scores count. Add the same
+# of 3. The exponential turns differences into ratios:
+# $\alpha_i / \alpha_j = \exp(e_i - e_j)$. So only *differences* of scores count. Add the same
 # number $b$ to all scores, and $\exp(b)$ cancels:
 #
 # $$
@@ -235,8 +233,8 @@ for b in (0, 100, -150):
 #
 # </details>
 #
-# By {eq}`eq-shift-invariance` a shift changes nothing, and there is one shift that is safe for all
-# scores: $b = -\max_j e_j$. Then the largest exponential is $\exp(0) = 1$, and the sum lies between 1 and
+# **Subtract the largest score first.** With $b = -\max_j e_j$ the largest exponential is $\exp(0) = 1$, and the
+# sum lies between 1 and
 # $n$. Written with logarithms the same trick is called *log-sum-exp*:
 #
 # $$
@@ -247,7 +245,7 @@ for b in (0, 100, -150):
 # \end{aligned}
 # $$ (eq-log-sum-exp)
 #
-# Every softmax in PyTorch does this for you. If you write one yourself, do it too.
+# Every softmax in PyTorch does this for you.
 
 # %% [markdown]
 # ### How a score moves the weights
@@ -267,10 +265,8 @@ for b in (0, 100, -150):
 #
 # Read it off: raising a score raises its own weight at the rate $\alpha_i(1-\alpha_i)$ and lowers every
 # other weight in proportion to its size. Each column sums to zero, because the weights still sum to one
-# after a score has moved. The matrix is symmetric, so each row sums to zero too. That is
-# {eq}`eq-shift-invariance` again: raising all scores together moves nothing. On paper, for *cat*:
-# $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch can differentiate the softmax by itself, and it must find the
-# same matrix.
+# after a score has moved. On paper, for *cat*:
+# $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch must find the same matrix:
 
 # %%
 alpha = weights[0]
@@ -288,9 +284,10 @@ print(jacobian)
 #
 # $$ \alpha_i = \frac{m_i \exp(e_i)}{\sum_{j} m_j \exp(e_j)} $$ (eq-masked-softmax)
 #
-# (If all $m_i$ are 0, this is $0/0$: see *A row with nothing to attend*.) The usual way to compute it is
-# to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. In most models of these chapters
-# attention then takes the same four steps, for query $q_t$ at step $t$:
+# The usual way to compute it is
+# to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. (If all $m_i$ are 0, this is $0/0$; the package
+# then gives zeros.) In most models of these chapters
+# attention takes these four steps, for query $q_t$ at step $t$:
 #
 # $$
 # \begin{aligned}
@@ -306,8 +303,8 @@ print(jacobian)
 #
 # A batch of $B$ sentences, $T$ queries for each and $S$ positions: scores are `(B, T, S)`, values
 # `(B, S, d)`, the mask `(B, S)`. (T and S in code are $T_t$ and $T_s$ in formulas.) The next chapters are
-# about the first step, the score. Here are the other three steps by hand and from the package; the two
-# must agree. (They differ in two cases, left out here on purpose. You will meet both under *Where it breaks*.)
+# about the first step, the score. Here are the other three by hand and from the package; the two
+# must agree.
 
 
 # %%
@@ -378,16 +375,16 @@ SoftmaxTemperature(
 # %% [markdown]
 # ## Measure it: can the query learn?
 #
-# The point of softening was learning. With temperature $\tau$, the matrix of {eq}`eq-softmax-jacobian`
+# **Soft addressing learns because its weights are not saturated**: they are not all close to 0 and 1. With temperature
+# $\tau$, the matrix of {eq}`eq-softmax-jacobian`
 # becomes $\frac{1}{\tau}\big(\mathrm{diag}(\alpha) -
-# \alpha\alpha^\top\big)$. Look at both ends of the temperature. For large $\tau$ the factor $1/\tau$ makes the matrix small. For small $\tau$
-# the weights are close to 0 and 1: if the best score leads by $\Delta$, each other weight is at most
+# \alpha\alpha^\top\big)$. At the hot end the factor $1/\tau$ makes it small. At the cold end
+# the weights saturate: if the best score leads by $\Delta$, each other weight is at most
 # $\exp(-\Delta/\tau)$ times the best one ({eq}`eq-temperature-limits`), so every $\alpha_i(1-\alpha_i)$
-# is at most $(n-1)\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows. (Weights close to 0 and 1
-# are called **saturated**.)
+# is at most $(n-1)\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows.
 #
-# In the limit, the hard lookup, the gradient is exactly zero wherever it exists: nothing moves between
-# two jumps. PyTorch does not even offer a gradient: the result of `argmax` is not connected to its input.
+# In the limit, the hard lookup, the gradient is zero wherever it exists. PyTorch does not even offer one: the
+# result of `argmax` is not connected to its input.
 
 # %%
 query = q.clone().requires_grad_()
@@ -465,27 +462,32 @@ def first_gradients(temperature):  # the largest entry for each query
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
+# On the right, gradients are small but point the right way: Adam rescales them and succeeds. At the far left, the
+# weights are saturated before training begins, and neither optimiser succeeds.
+#
+# </details>
+#
+# To keep the weights from saturating at the start of training, the
+# Transformer divides its dot products by $\sqrt{d}$ ([chapter 5](05_scaled.ipynb)).
+#
+# <details><summary>How sure is this?</summary>
+#
 # The lines are means over 500 memories; the bands reach from the lowest to the highest of five groups of a hundred.
-#
-# On the right, gradients are small but point the right way: Adam rescales them and succeeds.
-#
-# On the left, the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's
+# At $\tau = 0.1$ the largest of a query's
 # eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
 # gradient that is exactly zero in 32 bits, and at 0.01 most are below $10^{-8}$, which Adam adds to its divisor. The
 # share that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is
 # 12.5%). Size is not the whole story: in 64 bits and without that constant most queries still fail.
 #
-# Soft addressing learns because its weights are *not* saturated. To keep it that way at the start of training, the
-# Transformer divides its dot products by $\sqrt{d}$ ([chapter 5](05_scaled.ipynb)).
-#
 # </details>
 #
-# Beside soft lookup and argmax there is *hard attention*: draw one position at random with probabilities $\alpha_i$. Then the average *loss* has a gradient, but it has to be estimated from samples, as Xu et al. (2015) did for image captions. A later chapter trains such a model.
+# Beside soft lookup and argmax there is *hard attention*: draw one position at random with probabilities $\alpha_i$. Then the average *loss* has a gradient, but it has to be estimated from samples ([chapter 12](12_hard.ipynb)).
 
 # %% [markdown]
 # ## Where it breaks: masks
 #
-# The softmax gives every position a positive weight, pads included. What harm does that do? Pad the
+# **Mask the scores of the keys, before the softmax, with $-\infty$.** The softmax gives every position a positive
+# weight, pads included. What harm does that do? Pad the
 # example with zero vectors, whose scores are 0, and watch the weights and the context:
 
 # %%
@@ -504,8 +506,7 @@ for pads in (0, 5, 15, 45):
 # shrinks towards zero. The translation of a sentence then depends on how long its neighbours in the
 # batch are. With a mask on the scores the context is the same for 0 pads and for 45.
 #
-# There are many ways to get a mask nearly right. Here are six, all of which run without an error. The
-# first three apply the mask in the wrong place or with the wrong strength:
+# There are many ways to get a mask nearly right. These three run without an error:
 
 
 # %%
@@ -523,25 +524,7 @@ def mask_added(e, real):  # a 0/1 mask where one of 0 and -inf belongs
 
 
 # %% [markdown]
-# The other three mask something else, or not enough:
-
-
-# %%
-def rows_masked(e, real):  # queries in place of keys
-    return e.masked_fill(~real[:, :, None], -torch.inf).softmax(-1)
-
-
-def broadcast(e, real):  # (B, S) against (B, T, S): sentence b masks query b
-    return e.masked_fill(~real, -torch.inf).softmax(-1)
-
-
-def minus_10_000(e, real):  # added, and finite
-    return (e - 10_000.0 * ~real[:, None]).softmax(-1)
-
-
-# %% [markdown]
-# To see what they do, take four sentences of 4, 3, 2 and 1 words, with four queries each. With as many queries
-# as sentences and as positions, a mask of the wrong shape broadcasts without an error. The pictures show the third
+# Take four sentences of 4, 3, 2 and 1 words, with four queries each. The pictures show the third
 # sentence: two words and two pads, with one row for each query. Hatched columns are pads; a good picture
 # has 0 in all hatched cells and rows that sum to 1. On the left the pads' scores are 0; on the right they
 # are 35.
@@ -601,22 +584,41 @@ print("masked_softmax:", masked_softmax(e, real)[0, 0])
 # no number is NaN.
 #
 # </details>
+
+# %% [markdown]
+# ### Three more wrong masks (optional)
 #
-# Now the other three:
+# These mask something else, or not enough:
+
+
+# %%
+def rows_masked(e, real):  # queries in place of keys
+    return e.masked_fill(~real[:, :, None], -torch.inf).softmax(-1)
+
+
+def broadcast(e, real):  # (B, S) against (B, T, S): sentence b masks query b
+    return e.masked_fill(~real, -torch.inf).softmax(-1)
+
+
+def minus_10_000(e, real):  # added, and finite
+    return (e - 10_000.0 * ~real[:, None]).softmax(-1)
+
+
+# %% [markdown]
+# With as many queries as sentences and as positions, a mask of the wrong shape broadcasts without an error:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Grids of weights as before. rows_masked: rows 1 and 2 have weight on the pads, rows 3 and 4 are NaN. broadcast: row 1 has weight on the pads, each further row loses one more position, whatever sentence it belongs to. minus_10_000: no weight on the pads, for both pad scores."}}
 show(rows_masked, broadcast, minus_10_000)
 
 # %% [markdown]
-# - **Rows for columns.** A padding mask says which *keys* may be looked at: it blanks columns, never rows. What a
-#   pad's own query finds does not matter, since nobody reads it. If you blank a row, all its scores are
+# - **Rows for columns.** A padding mask says which *keys* may be attended: it blanks columns, never rows. If you
+#   blank a row, all its scores are
 #   $-\infty$, and the result is NaN.
 # - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask against
 #   `(B, T, S)` scores is read as *one row for each query*. For one sentence it is right. For several sentences it runs and is wrong if there are as many queries as sentences, or a single query; any other number of queries gives an error. (Row 4 of
-#   `broadcast` has lost a real word.) Write `mask[:, None]`. (`masked_softmax` does so itself: it reads
-#   two axes as `(B, S)` first. Hand it a mask of shape `(T, S)`, one row for each query, as
-#   `mask[None]`.)
-# - **Minus ten thousand** looks right in both pictures. Is it?
+#   `broadcast` has lost a real word.) Write `mask[:, None]`. `masked_softmax` does so itself: it reads
+#   two axes as `(B, S)` first, so hand it a mask of shape `(T, S)` as `mask[None]`.
+# - **Minus ten thousand** looks right in both pictures. The next test says whether it is.
 
 # %% [markdown]
 # ### The test that finds them all
@@ -656,97 +658,21 @@ heads = ("way", *(f"{pad:,g}" for pad in PADS))
 ResultTable(heads, rows, "Which ways give the right weights, by the score of the pads")
 
 # %% [markdown]
-# With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. Of the ways here only `masked_softmax` passes every test. It *replaces* the scores of the pads, in their columns and in every
-# row, by $-\infty$, and does so before the softmax. (To test code that others wrote, do more: call it twice with
+# With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. (The last three rows are
+# those of the optional section.) Only `masked_softmax` passes every test. It *replaces* the scores of the pads by
+# $-\infty$, before the softmax.
+#
+# <details><summary>To test code that others wrote</summary>
+#
+# Do more: call it twice with
 # different masks, since a program may keep an earlier one; call it with a batch of one; and check that it has not
-# changed its inputs.)
-#
-# There is one thing that no mask on scores can do: a weight of 0 does not protect against a NaN in a
-# *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be
-# replaced as well, as `seqattn.attend` does. The package's encoder makes them 0.
-
-# %% [markdown]
-# ### Which number stands for minus infinity?
-#
-# In real code you meet $-10{,}000$, $-10^9$, the lowest number of the type, and $-\infty$. The next cell
-# takes each of the four as a *replacement* for the pad's score, in three number formats: float32, float16, and
-# bfloat16 (16 bits, with fewer digits but the range of float32). The two words have scores of $-20{,}000$, which a
-# diverging training can produce.
-# The table shows the weight of the pad, then the weights of a row in which all three positions are
-# masked:
-
-# %%
-fills = {"-10,000": -1e4, "-10^9": -1e9, "lowest": None, "-inf": -torch.inf}
-masks = torch.tensor([[False, False, True], [True, True, True]])  # the pad, then all
-for name, number in fills.items():
-    for dtype in (torch.float16, torch.bfloat16, torch.float32):
-        fill = torch.finfo(dtype).min if number is None else number
-        scores3 = torch.tensor([-2e4, -2e4, 0.0], dtype=dtype)
-        try:
-            one, empty = (scores3.masked_fill(m, fill).softmax(-1) for m in masks)
-            told = f"pad {one[2]:.2f}  all masked {empty.float()}"
-        except RuntimeError:
-            told = "does not fit into this format"
-        print(f"{name:9} {str(dtype)[6:]:9} {told}")
-
-# %% [markdown]
-# $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The lowest number of the type works as a replacement, but a row with nothing to attend gets equal weights on its pads. $-\infty$ is
-# exact, and turns such a row into NaN. The package uses $-\infty$ and treats such rows separately, as the next
-# section shows.
-
-# %% [markdown]
-# ### A row with nothing to attend
-#
-# Sometimes *no* position may be attended. A batch may contain an empty sentence. Or a Transformer's
-# decoder puts a *causal mask* (query $t$ may see only the positions up to $t$) on a sentence that is
-# padded on the left. With all scores at $-\infty$, `attend_by_hand` computes $-\infty - (-\infty)$, which
-# is NaN.
-#
-# You might think that one bad row does no harm as long as nobody reads it. In the next cell the loss
-# looks at the first sentence alone, and the second is empty. The model has 61 parameters, 5 of them in
-# the pad's embedding.
-#
-# ```{predict} survivors
-# ```
-
-
-# %%
-def survivors(attention):
-    torch.manual_seed(0)
-    embed, read = nn.Embedding(11, 5), nn.Linear(5, 1)
-    parameters = [*embed.parameters(), *read.parameters()]
-    keys = embed(torch.tensor([[4, 7, 2], [0, 0, 0]]))
-    mask = torch.tensor([[True, True, True], [False, False, False]])
-    context, _ = attention(read(keys).mT, keys, mask)
-    context[0].square().sum().backward()  # sentence 1 alone
-    nn.utils.clip_grad_norm_(parameters, 1.0)
-    torch.optim.SGD(parameters, lr=0.1).step()
-    return sum(p.isfinite().sum().item() for p in parameters)
-
-
-# %% tags=["hide-output", "hide-until-survivors"]
-def patched(scores, values, mask):
-    context, weights = attend_by_hand(scores, values, mask)
-    return context.nan_to_num(), weights
-
-
-left = {way.__name__: survivors(way) for way in (attend_by_hand, patched, attend)}
-for name, parameters in left.items():
-    print(f"{name:15s}{parameters} of 61 parameters")
-
-# %% [markdown]
-# <details><summary>What the output shows</summary>
-#
-# The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero gradient: it sets the scores
-# of such a row to 0 before the softmax, and its weights to 0 after it.
-#
-# Patching the context with `nan_to_num`, as the line in the middle does, is no help. The loss was a
-# finite number all along; the NaN weights are still there for the backward pass to multiply by zero. The rule holds
-# wherever a formula may give infinity or NaN at places that you throw away, as with $-\infty$ in a mask, a logarithm
-# or a division: **put a harmless number in before you compute**, and
-# clear the result afterwards. To clear the result alone leaves NaN in the gradient.
+# changed its inputs.
 #
 # </details>
+#
+# One thing no mask on scores can do: a weight of 0 does not protect against a NaN in a
+# *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be
+# replaced as well, as `seqattn.attend` does.
 
 # %% [markdown]
 # ### Dropped weights
@@ -754,7 +680,7 @@ for name, parameters in left.items():
 # *Dropout* sets some numbers to 0 at random during training, so that a network cannot rely on any single
 # number. On attention weights it goes *after* the softmax: each weight is dropped with probability $p$,
 # and the others are divided by $1 - p$. A row then sums to 1 only on average. That is intended:
-# normalising again would undo part of the noise. In evaluation nothing is dropped. (So draw maps in evaluation, or from the weights before the dropout.)
+# normalising again would undo part of the noise. In evaluation nothing is dropped, so draw maps there.
 
 # %%
 torch.manual_seed(0)
@@ -771,7 +697,7 @@ assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
 # ## How spread out?
 #
 # A row of weights can rest on one position or on all of them. One number says how spread out it is: the
-# **entropy** $\mathcal{H}$, with $0 \log 0 = 0$ (the dashed curve of the temperature figure is this, divided by its maximum). It is 0 for
+# **entropy** $\mathcal{H}$, with $0 \log 0 = 0$. It is 0 for
 # a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended.
 #
 # To compare sentences of different lengths, divide by $\log n$: the normalised entropy runs from 0 to 1. (A single position, $n = 1$, gives $0/0$; we set it to 0.)
@@ -789,7 +715,7 @@ assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
 # Natural logarithms give *nats*, base 2 gives *bits*; 1 nat is $1/\log 2 \approx 1.44$ bits.
 #
 # The first cell prints these numbers for the example by hand, at $\tau = 1$. The figure then follows its
-# context from one limit of the temperature to the other: from the corner of *sat*, the hard lookup, to
+# context from the corner of *sat*, the hard lookup, to
 # the mean of the three states. Beside each temperature stands the effective number of positions.
 
 # %%
@@ -849,7 +775,7 @@ plt.show()
 #
 # Take the squared length, $f(v) = |v|^2$, on paper. The three states have 1.25, 2.5 and 1.25, with mean
 # $0.41\cdot 1.25$ $+\ 0.52\cdot 2.5$ $+\ 0.07\cdot 1.25$ $\approx 1.90$; the context $(0.18, 0.92)$ has
-# 0.87 (0.88 with these rounded numbers), less than any of the states. The next cell does the same by
+# about 0.9, less than any of the states. The next cell does the same by
 # sampling, with a tanh layer for $f$:
 
 # %%
@@ -868,9 +794,91 @@ print("mean of f    ", mean_of_f)
 # of mixtures.
 
 # %% [markdown]
+# ## Which number stands for minus infinity? (optional)
+#
+# In real code you meet $-10{,}000$, $-10^9$, the lowest number of the type, and $-\infty$. The next cell
+# takes each of the four as a *replacement* for the pad's score, in three number formats: float32, float16, and
+# bfloat16 (16 bits, with fewer digits but the range of float32). The two words have scores of $-20{,}000$, which a
+# diverging training can produce.
+# The output shows the weight of the pad, then the weights of a row in which all three positions are
+# masked:
+
+# %%
+fills = {"-10,000": -1e4, "-10^9": -1e9, "lowest": None, "-inf": -torch.inf}
+masks = torch.tensor([[False, False, True], [True, True, True]])  # the pad, then all
+for name, number in fills.items():
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        fill = torch.finfo(dtype).min if number is None else number
+        scores3 = torch.tensor([-2e4, -2e4, 0.0], dtype=dtype)
+        try:
+            one, empty = (scores3.masked_fill(m, fill).softmax(-1) for m in masks)
+            told = f"pad {one[2]:.2f}  all masked {empty.float()}"
+        except RuntimeError:
+            told = "does not fit into this format"
+        print(f"{name:9} {str(dtype)[6:]:9} {told}")
+
+# %% [markdown]
+# **Use $-\infty$, and treat rows with nothing to attend separately.** $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The lowest number of the type works as a replacement, but a row with nothing to attend gets equal weights on its pads. $-\infty$ is
+# exact, and turns such a row into NaN.
+
+# %% [markdown]
+# ## A row with nothing to attend (optional)
+#
+# Sometimes *no* position may be attended. A batch may contain an empty sentence. Or a Transformer's
+# decoder puts a *causal mask* (query $t$ may see only the positions up to $t$) on a sentence that is
+# padded on the left. With all scores at $-\infty$, `attend_by_hand` computes $-\infty - (-\infty)$, which
+# is NaN.
+#
+# You might think that one bad row does no harm as long as nobody reads it. In the next cell the loss
+# depends on the first sentence alone, and the second is empty. The model has 61 parameters, 5 of them in
+# the pad's embedding.
+#
+# ```{predict} survivors
+# ```
+
+
+# %%
+def survivors(attention):
+    torch.manual_seed(0)
+    embed, read = nn.Embedding(11, 5), nn.Linear(5, 1)
+    parameters = [*embed.parameters(), *read.parameters()]
+    keys = embed(torch.tensor([[4, 7, 2], [0, 0, 0]]))
+    mask = torch.tensor([[True, True, True], [False, False, False]])
+    context, _ = attention(read(keys).mT, keys, mask)
+    context[0].square().sum().backward()  # sentence 1 alone
+    nn.utils.clip_grad_norm_(parameters, 1.0)
+    torch.optim.SGD(parameters, lr=0.1).step()
+    return sum(p.isfinite().sum().item() for p in parameters)
+
+
+# %% tags=["hide-output", "hide-until-survivors"]
+def patched(scores, values, mask):
+    context, weights = attend_by_hand(scores, values, mask)
+    return context.nan_to_num(), weights
+
+
+left = {way.__name__: survivors(way) for way in (attend_by_hand, patched, attend)}
+for name, parameters in left.items():
+    print(f"{name:15s}{parameters} of 61 parameters")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero gradient: it sets the scores
+# of such a row to 0 before the softmax, and its weights to 0 after it.
+#
+# Patching the context with `nan_to_num`, as the line in the middle does, is no help. The loss was a
+# finite number all along; the NaN weights are still there for the backward pass to multiply by zero. The rule holds
+# wherever a formula may give infinity or NaN at positions that you throw away, as with $-\infty$ in a mask, a logarithm
+# or a division: **put a harmless number in before you compute**, and
+# clear the result afterwards.
+#
+# </details>
+
+# %% [markdown]
 # ## Why entropy rises with temperature (optional)
 #
-# The picture shows entropy rising along one path. It rises for any scores that are not all equal, and here is why. Let
+# Whenever the scores are not all equal, a higher temperature gives a higher entropy. Let
 # $\beta = 1/\tau$ and $\bar e = \sum_i \alpha_i e_i$, the mean score under the weights. Since
 # $\log \alpha_i = \beta e_i - \log Z$ with $Z = \sum_j \exp(\beta e_j)$,
 #
@@ -886,8 +894,7 @@ print("mean of f    ", mean_of_f)
 # Here $d\log Z/d\beta = \frac1Z \sum_i e_i \exp(\beta e_i) = \bar e$. And as the scores are $\beta e_i$,
 # {eq}`eq-softmax-jacobian` gives $d\alpha_i/d\beta = \alpha_i (e_i - \bar e)$; so $d\bar e/d\beta$ is
 # $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$, the variance of the scores under the
-# weights. A variance is never negative, so a higher temperature never makes the weights sharper, whatever
-# the scores.
+# weights. A variance is never negative, so a higher temperature never makes the weights sharper.
 
 # %% [markdown]
 # ## The same formula, read as a kernel smoother (optional)
@@ -965,13 +972,21 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # | seqattn, `mask` | may be attended | zeros |
 # | PyTorch `scaled_dot_product_attention`, boolean `attn_mask` | may be attended | zeros; NaN before PyTorch 2.5 |
 # | the same, float `attn_mask` | not a flag: it is *added* to the scores, and 0/1 hides nothing | zeros; NaN before 2.5 |
-# | PyTorch `nn.MultiheadAttention`, `key_padding_mask` and `attn_mask` | **ignore** | NaN; with `need_weights=False` the output's bias (0 in a fresh layer), but NaN again in self-attention with `batch_first=True`, in evaluation mode, without gradients (all of these together) |
+# | PyTorch `nn.MultiheadAttention`, `key_padding_mask` and `attn_mask` | **ignore** | NaN (see the note) |
 # | Keras `Attention`, `mask` | may be attended | equal weights, pads included |
+#
+# <details><summary>Note on the fourth row, and how the rows are checked</summary>
+#
+# With `need_weights=False` a row with nothing to attend gets the output's bias (0 in a fresh layer), but NaN again in
+# self-attention with `batch_first=True`, in evaluation mode, without gradients (all of these together).
 #
 # The next cells check the rows on PyTorch; for `nn.MultiheadAttention` they check the last column only in part.
 # (With an identity matrix for values, the output *is* the
-# weights. The row on Keras is checked by the tests of this book, so that you need not install it.) The
-# last line prints the weights that `nn.MultiheadAttention` computes if you hand it a mask in our
+# weights.) The row on Keras is checked by the tests of this book, so that you need not install it.
+#
+# </details>
+#
+# The last line prints the weights that `nn.MultiheadAttention` computes if you hand it a mask in our
 # convention:
 
 # %%
@@ -1020,6 +1035,8 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 # ```{self-check} which-test
 # ```
 #
+# This one needs the optional section on rows with nothing to attend:
+#
 # ```{self-check} rows-of-pads
 # ```
 
@@ -1030,7 +1047,8 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 #   $C = AH$.
 # - Softmax depends on differences of scores alone, which also makes it safe to compute. Its
 #   Jacobian is $\mathrm{diag}(\alpha) - \alpha\alpha^\top$.
-# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end gradients vanish (at $\tau = 0.001$ most are exactly zero in 32-bit numbers), at the hot end they are small, which Adam makes up for.
+# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end the weights are
+#   saturated and gradients vanish; at the hot end gradients are small, which Adam makes up for.
 # - True means "may be attended". Masks go on the scores, before the softmax, over keys. A row with
 #   nothing to attend gives zeros. The test is that *hostile* padding changes nothing.
 # - The context is the expectation of what hard attention would fetch, which is not the same as
