@@ -180,8 +180,9 @@ print(f"largest |score| in 150 pairs of huge states: {extreme:.2f}")
 # %% [markdown]
 # ### Where a bias would matter
 #
-# This book's additive score has no bias; the paper omits all bias terms "to increase readability". A bias *inside* the tanh, $\tanh(\dots + b)$, moves the edge of every detector, and the
-# weights change. A number added *after* $v$ is the same for all positions. The softmax removes it, so the loss does not
+# This book's additive score has no bias, and the paper's appendix omits all bias terms "to increase readability". A
+# bias *inside* the tanh, $\tanh(\dots + b)$, moves the edge of every detector, and the weights change. It costs $d_a$
+# numbers. One such vector is enough: two, one for each matrix, would be added up. A number added *after* $v$ is the same for all positions. The softmax removes it, so the loss does not
 # depend on it.
 
 # %%
@@ -869,7 +870,7 @@ ResultTable(("trained, or rule", "AER", "BLEU"), rows, "On the test pairs", note
 # - **Three seeds are few.** Every seed with the penalty has a lower error rate than every seed without; three seeds a
 #   side separate by luck one time in ten ([chapter 17](17_evaluation.ipynb)). In [the capstone](20_study.ipynb), with
 #   a factor of 0.1 and other settings, the ranges are apart at two of three learning rates.
-# - **The rule matters.** With the penalty more words look most at `<eos>`, and a
+# - **The way of counting matters.** With the penalty more words look most at `<eos>`, and a
 #   missing link costs less than a wrong one. If those words count as wrong, the ranges overlap slightly (0.184 to
 #   0.200 with it, 0.198 to 0.275 without).
 # - **IBM Model 1** is level with
@@ -1175,7 +1176,7 @@ for scale in (0.1, 1, 10, 100):
 # - Keys are projected once for each sentence.
 # - The bend of the tanh lets the query matter.
 # - In these trainings alignment emerged from translation alone. A penalty can ask that each word be attended to about once; here
-#   the error rate fell, by one of two rules, and in the translations no difference was seen.
+#   the error rate fell, by one of two ways of counting, and in the translations no difference was seen.
 #
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked
 # softmax, the context and a module that learns, and checks them.
