@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 120
+#     minutes: 115
 #     covers: [F-05, F-06, F-09, W-01, W-04, D-03, D-04, D-13, D-20, D-21]
 #     exercise: 03_additive
 # ---
@@ -16,12 +16,12 @@
 # A decoder state and an encoder state, the **hidden states** of two recurrent networks, need not have the same
 # size, and their numbers need not mean the same things. In this chapter a small network learns to compare them: the network with which Bahdanau,
 # Cho and Bengio (2015) brought attention to translation. You compute it on paper, write it in five lines,
-# and build a translator around it that you can use.
+# and train a translator with it.
 #
 # **You need** [soft addressing](02_soft_addressing.ipynb): softmax, masks, the weighted sum. **This chapter covers**
 # the additive score by hand, in PyTorch and as a network; the order of events in the decoder;
 # what can be computed once; why the tanh has to bend; training; and the alignment that training brings
-# with it. *Keys once* can wait for a second reading.
+# with it. Sections marked *optional* can wait for a second reading.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -30,8 +30,8 @@ INSTALL
 # ## A question you can see
 #
 # The dot product of the last chapter multiplies first number by first number and second by second.
-# It has nothing to learn. Here is a score that can learn. A matrix maps the decoder state into a
-# common space, and another matrix maps each encoder state there. The two results are added, a tanh
+# It has nothing to learn. Here is a score that can learn. One matrix maps the decoder state into a
+# common space, and another maps each encoder state there. The two results are added, a tanh
 # bends the sum, and a vector $v$ turns it into one score.
 #
 # The figure shows every number on the way from the decoder state $s$ to the weights of three words. Note
@@ -78,8 +78,8 @@ AdditiveSteps()
 # $W_q = \begin{pmatrix} 0.2 & -0.3 \\ -1.0 & 0.6 \end{pmatrix}$,
 # $W_k = \begin{pmatrix} 0.2 & -0.6 \\ 0.5 & 0.9 \end{pmatrix}$ and $v = (1.0, 1.5)$.
 #
-# The index $q$ stands for *query*: the decoder state asks. The index $k$ stands for *key*: the query is
-# compared with the encoder states. The encoder states are also the *values*, which the weights will mix.
+# The decoder state is the *query* (index $q$). The encoder states are the *keys* (index $k$), with which the query is
+# compared, and also the *values*, which the weights will mix.
 #
 # The query is projected once. The first number of $W_q s$ is $0.2\cdot 0.5 - 0.3\cdot 1.0 = -0.2$; the
 # second is $-1.0\cdot 0.5 + 0.6\cdot 1.0 = 0.1$. Then each word takes one line:
@@ -96,9 +96,8 @@ AdditiveSteps()
 # %% [markdown]
 # From here on nothing is new. The exponentials of the scores are 2.41, 1.52 and 0.75. Their sum is
 # 4.68, and the weights are 0.52, 0.32 and 0.16. The context is the mixture $0.52\,(1.0, 0.5)$
-# $+\ 0.32\,(-0.5, 1.5)$ $+\ 0.16\,(0.5, -1.0)$ $\approx (0.43, 0.58)$.
-# (With weights rounded to two decimals you get 0.44 for the first number. The cell keeps all
-# digits.) Check the table:
+# $+\ 0.32\,(-0.5, 1.5)$ $+\ 0.16\,(0.5, -1.0)$ $\approx (0.43, 0.58)$. (These rounded weights
+# give 0.44 for the first number; the cell keeps all digits.)
 
 # %%
 s, h, W_q, W_k, v = TINY.s, TINY.h, TINY.W_q, TINY.W_k, TINY.v
@@ -119,16 +118,15 @@ print("context", context)
 # ## In general: a network with two layers
 #
 # Let $h_i$ be the encoder state at source position $i$, with $d_h$ numbers. Let $s$ be the decoder state
-# that asks, with $d_s$ numbers. Bahdanau et al. (2015) take the state *before* step $t$, $s_{t-1}$; a
-# section below explains what that means. They call the network that scores
-# the **alignment model**; its score is
+# that attends, with $d_s$ numbers. Bahdanau et al. (2015) take the state *before* step $t$, $s_{t-1}$. They call the
+# network that scores the **alignment model**; its score is
 #
 # $$ \scores{e_{ti}} = v^\top \tanh(W_q\, \query{s_{t-1}} + W_k\, \keys{h_i}) $$ (eq-additive-score)
 #
-# Its weights are learned along with the rest of the model. $W_q$, $(d_a \times d_s)$, and $W_k$,
+# $W_q$, $(d_a \times d_s)$, and $W_k$,
 # $(d_a \times d_h)$, map both states into a space of $d_a$ numbers, the *comparison space*. The tanh
-# works on each number by itself. The vector $v$, with $d_a$ numbers, turns the result into one score. The
-# paper writes $W_a, U_a, v_a$ for $W_q, W_k, v$.
+# works on each number by itself. The vector $v$, with $d_a$ numbers, turns the result into one score. All three
+# are learned with the rest of the model. The paper writes $W_a, U_a, v_a$ for $W_q, W_k, v$.
 
 # %% [markdown]
 # Now stack the two states into one vector, $[s; h_i]$, and put the two matrices side by side,
@@ -142,18 +140,16 @@ print("context", context)
 # \end{aligned}
 # $$ (eq-concat-is-additive)
 #
-# Here $z_{tik}$ is the $k$-th number of $z_{ti}$ (here $k$ is an index; it does not stand for a key). Each hidden
-# unit is a
-# detector. It draws a line
-# through the space of pairs (in more dimensions, a hyperplane) and says on which side a pair lies, with
-# a soft edge. One unit could learn "a verb is due and this word is a verb". Then $v_k$ says how much
+# Here $k$ is only an index, and $z_{tik}$ is the $k$-th number of $z_{ti}$. Each hidden unit is a
+# detector. It draws a line (in more dimensions, a hyperplane) through the space of pairs and says, with
+# a soft edge, on which side a pair lies. One unit could learn "a verb is due and this word is a verb"; $v_k$ says how much
 # that counts, and with which sign.
 #
 # The same $v$ serves every position and every step. It does not know *where* a word stands, only how well
 # query and key fit, so it can score sentences of any length.
 
 # %% [markdown]
-# ### Two things to read off
+# ### Free sizes, bounded scores
 #
 # **Sizes are free.** $d_s$, $d_h$ and $d_a$ may all differ. The number of weights is
 #
@@ -167,8 +163,7 @@ print("context", context)
 #
 # whatever the states. For the numbers above the bound is 2.5. Two scores then differ by at most 5,
 # and their weights by a factor of at most $\exp(5) \approx 148$. To attend more sharply than that, the
-# network must enlarge $v$. A dot product is bounded only if its states are: $d$ numbers between $-1$ and
-# $1$, as in a GRU's state, give at most $d$.
+# network must enlarge $v$.
 
 # %%
 from seqattn import BahdanauAttention, additive_score
@@ -185,12 +180,9 @@ print(f"largest |score| in 150 pairs of huge states: {extreme:.2f}")
 # %% [markdown]
 # ### Where a bias would matter
 #
-# The paper prints no bias here (its appendix omits all bias terms "to increase readability"); this book
-# has none. A bias added *inside* the tanh, $\tanh(\dots + b)$, moves the edge of every detector, and the
-# weights change. It costs $d_a$ numbers. One such vector is enough: two of them, one for each matrix,
-# would simply be added up.
-#
-# A number added *after* $v$ is the same for all positions. The softmax removes it, so the loss does not
+# This book's additive score has no bias, and the paper's appendix omits all bias terms "to increase readability". A
+# bias *inside* the tanh, $\tanh(\dots + b)$, moves the edge of every detector, and the weights change. It costs $d_a$
+# numbers. One such vector is enough: two, one for each matrix, would be added up. A number added *after* $v$ is the same for all positions. The softmax removes it, so the loss does not
 # depend on it.
 
 # %%
@@ -201,7 +193,9 @@ print("after v      ", (plain + 7).softmax(-1)[0])
 print("inside tanh  ", inside.softmax(-1)[0])
 
 # %% [markdown]
-# On paper the gradient of that number is exactly zero.
+# ### A bias that drifts (optional)
+#
+# On paper the gradient of that number after $v$ is exactly zero.
 #
 # ```{predict} bias-drift
 # ```
@@ -244,8 +238,7 @@ for kind in (torch.optim.SGD, torch.optim.Adam):
 # one. (In 64 bits the remnant is far below $\varepsilon = 10^{-8}$, which Adam adds to that size, so
 # nothing moves.)
 #
-# The bias wanders, and no attention weight changes: it is a number that is trained and means nothing. If
-# you find such a bias in a model, do not read anything into its value.
+# The bias wanders, and no attention weight changes: it is a number that is trained and means nothing.
 #
 # </details>
 
@@ -277,8 +270,8 @@ torch.testing.assert_close(scores, expected)
 print(tuple(scores.shape))
 
 # %% [markdown]
-# Two vectorised versions that agree can share a mistake. So check once against the formula itself,
-# one pair at a time and in plain Python:
+# Two vectorised versions that agree can share a mistake. So check against the formula itself,
+# one pair at a time, in plain Python:
 
 # %%
 for b, t, i in [(0, 0, 0), (0, 2, 4), (1, 1, 3)]:
@@ -290,7 +283,7 @@ for b, t, i in [(0, 0, 0), (0, 2, 4), (1, 1, 3)]:
     torch.testing.assert_close(scores[b, t, i], e)
 
 # %% [markdown]
-# And then against the version with one large matrix:
+# And against the version with one large matrix:
 
 # %%
 each_query = query[:, :, None].expand(B, T, S, d_s)
@@ -300,15 +293,19 @@ concat = torch.tanh(pairs @ torch.cat([A_q, A_k], 1).T) @ u
 torch.testing.assert_close(concat, scores)
 
 # %% [markdown]
-# So the formula of the "concat" score that you will meet in other texts, and in Luong et al. (2015), is that of the
-# additive score ({eq}`eq-concat-is-additive`). (What they trained was less: by their footnote 15 the part of the
-# matrix for the source states was the identity, and they name that as a possible reason why it did badly.) It is
-# another way to store the weights, and a wasteful way to
+# This one-matrix form is the "concat" score of other texts, and of Luong et al. (2015). Its formula is that of the
+# additive score ({eq}`eq-concat-is-additive`). It is another way to store the weights, and a wasteful way to
 # compute with them: the states are copied $T \cdot S$ times and multiplied each time.
 #
-# **The common mistake** is to forget the two `None`s. With unequal sizes (other than 1) PyTorch refuses.
-# But suppose that there are as many queries as positions, as when a sentence attends to itself or in a
-# test written with $T = S$:
+# <details><summary>Did Luong et al. train this score?</summary>
+#
+# What they trained was less: by their footnote 15 the part of the matrix for the source states was the identity, and
+# they name that as a possible reason why it did badly.
+#
+# </details>
+#
+# **The common mistake** is to forget the two `None`s. If $T$ and $S$ differ, and neither is 1, PyTorch refuses.
+# But suppose that there are as many queries as positions, as when a sentence attends to itself:
 
 # %%
 square = torch.randn(B, S, d_s)  # as many queries as positions
@@ -320,8 +317,7 @@ torch.testing.assert_close(wrong, right.diagonal(dim1=1, dim2=2))
 
 # %% [markdown]
 # The result has one score where there should be a row of scores: query 1 has met only key 1, query 2 only
-# key 2. Softmax accepts this tensor as well. So test with sizes that are all different; 2, 3, 5 and 7 are
-# good choices.
+# key 2. Softmax accepts this tensor as well. So test with sizes that are all different, such as 2, 3, 5 and 7.
 
 # %% [markdown]
 # ## Masks
@@ -347,13 +343,12 @@ print("context", tuple(context.shape), " weights", tuple(weights.shape))
 # %% [markdown]
 # ## The order of events in the decoder
 #
-# Two questions remain: when to ask, and what to do with the answer. The *decoder* is the part of the
-# model that writes the translation, one word at each step. It is a recurrent network: its state $s_t$
-# sums up what has been written so far. Each step has five events, in this order: **ask** (the old state
+# The *decoder* writes the translation, one word at each step. It is a recurrent network: its state $s_t$
+# sums up what has been written so far. When does it attend, and what does it do with the context? In the order of Bahdanau et al.
+# each step has five events: **ask** (the old state
 # is compared with every encoder state), **weigh** (softmax), **mix** (the context, or *context vector*),
-# **recurrent step** (the GRU makes the new state) and **say** (the next word). The figure goes through them with
-# the numbers of a small trained translator; it calls the recurrent step *update*. Look at which state asks, and at
-# what the recurrent step reads.
+# **recurrent step** (the GRU makes the new state; the figure calls it *update*) and **say** (the next word is predicted).
+# The figure has the numbers of a small trained translator. Look at which state asks, and at what the recurrent step reads.
 
 # %% tags=["hide-input"]
 Unrolled(phases=["decode"], event=10, title="One step in the order of Bahdanau et al.")
@@ -373,15 +368,20 @@ Unrolled(phases=["decode"], event=10, title="One step in the order of Bahdanau e
 # \end{aligned}
 # $$ (eq-additive-decoder)
 #
-# - $[a; b]$ is concatenation. The GRU is a gated recurrent unit; all its gates see the context.
+# - $[a; b]$ is concatenation. All gates of the GRU see the context.
 # - The *readout* $g$ is a small layer between the state and the vocabulary. $W_o$ then gives one number
-#   for each word. The paper's readout is a *maxout* layer: it computes its features in pairs and keeps
-#   the larger of each pair. Like the tanh it is not linear; unlike the tanh it never goes flat. (In the
-#   paper's appendix the readout reads $s_{t-1}$, where its equation 4 and this book have $s_t$.)
+#   for each word. The paper's is a *maxout* layer,
+#   which computes its features in pairs and keeps the larger of each pair; unlike a tanh it never goes flat.
 # - The first state, $s_0$, comes from the encoder. Bahdanau et al. take the backward state at the first
-#   word, which has read the whole sentence from its end: $s_0 = \tanh(W_s \overleftarrow{h}_1)$. The
-#   package's `Bridge` reads the forward state at the last word as well, and has a bias, which the
-#   paper's formulas omit: $s_0 = \tanh(W\,[\overrightarrow{h}_{T_s}; \overleftarrow{h}_1] + b)$.
+#   word, which has read the whole sentence from its end: $s_0 = \tanh(W_s \overleftarrow{h}_1)$.
+#
+# <details><summary>Where this book's decoder differs from the paper's</summary>
+#
+# In the paper's appendix the readout reads $s_{t-1}$, where its equation 4 and this book have $s_t$. For $s_0$ the
+# package's `Bridge` reads the forward state at the last word as well, and has a bias, which the
+# paper's formulas omit: $s_0 = \tanh(W\,[\overrightarrow{h}_{T_s}; \overleftarrow{h}_1] + b)$.
+#
+# </details>
 
 # %% [markdown]
 # In code, without the readout:
@@ -401,16 +401,13 @@ for y in torch.tensor([[1, 7, 4], [1, 5, 8]]).T:
 print("state", tuple(state.shape), " weights", tuple(weights.shape))
 
 # %% [markdown]
-# Look at the order: the state that asks has not yet read $y_{t-1}$. When the decoder decides where to
-# look for word $t$, it has read the words up to $t-2$. Of word $t-1$ it knows only what it expected when
-# it wrote that word. Luong et al. (2015) moved one event: the recurrent step comes first, and the new state $s_t$ asks. Any
-# score can go with either order.
+# The state that attends has not yet read $y_{t-1}$: of word $t-1$ it knows only what it expected when
+# it wrote that word. Luong et al. (2015) moved one event: the recurrent step comes first, and the new state $s_t$
+# attends. **Score and order are independent choices.**
 #
 # For a decoder whose query is its state alone, a probe shows which order it follows, whatever the class is called.
 # Change the token that step 4 reads, and see which rows of the *attention map* move. (The map is the table of
-# weights, with one row for each target word and one column for each source word.) The cell does this for both
-# orders, each with two scores. (*General* is a product of query and key with a matrix between them; the next
-# chapter explains it.)
+# weights, with one row for each target word and one column for each source word.) The cell tries both orders, each with two scores. *General* is the product score of the next chapter.
 #
 # ```{predict} first-row
 # ```
@@ -443,18 +440,23 @@ for style in ("bahdanau", "luong"):
 # <details><summary>What the output shows</summary>
 #
 # The score makes no difference; the order does. In both orders row $t$ belongs to the word written at step $t$: the map
-# itself is not shifted. What differs is whether the state that asks has read the last word. The probe exposes code that
+# itself is not shifted. What differs is whether the state that attends has read the last word. The probe exposes code that
 # is called "Luong" but attends before the recurrent step.
 #
 # </details>
 
 # %% [markdown]
-# ## Keys once
+# ## Project the keys once
 #
-# In {eq}`eq-additive-score` the term $W_k h_i$ has no $t$ in it. The encoder states do not change
-# while the translation is written. So their projections can be computed once for the sentence, and
-# $W_q s_{t-1}$ once for the step. What is left for each pair is an addition, a tanh, and the product
-# with $v$. Bahdanau et al. say so in their appendix. Counted in multiplications, for $T_s$ source
+# In {eq}`eq-additive-score` the term $W_k h_i$ has no $t$ in it: the encoder states do not change
+# while the translation is written. So the keys are projected once for the sentence, and the query once for each step.
+# What is left for each pair is an addition, a tanh, and the product
+# with $v$. In the package, `remember` does the part that is done once, and every step is given what it returns.
+
+# %% [markdown]
+# ### What that saves (optional)
+#
+# Bahdanau et al. recommend this in their appendix. Counted in multiplications, for $T_s$ source
 # and $T_t$ target words:
 #
 # $$
@@ -465,10 +467,9 @@ for style in ("bahdanau", "luong"):
 # \end{aligned}
 # $$ (eq-additive-cost)
 #
-# In the package, `remember` does the part that is done once, and every step is given what it returns.
-# PyTorch can check the counts. (Its counter reports each multiplication as two operations, a product and
-# a sum. It counts products of matrices but leaves out the last product, with the vector $v$. The cell
-# adds that product by hand and subtracts the weighted sums, which the formula leaves out.)
+# PyTorch can check the counts. Its counter reports each multiplication as two operations, and leaves out the product
+# with the vector $v$. The cell
+# adds that product and subtracts the weighted sums, which the formula leaves out.
 
 # %%
 from torch.utils.flop_counter import FlopCounterMode
@@ -502,15 +503,15 @@ assert once == T_s * d_a * d_h + T_t * d_a * d_s + T_t * T_s * d_a
 print(f"each step anew {anew:13,}\nkeys once      {once:13,}")
 
 # %% [markdown]
-# The contexts are the same, for one {{ f"{anew / once:.0f}" }}th of the multiplications in the scores. One fact makes this
-# possible: nothing mixes query and key *before* the sum inside the tanh.
+# The contexts are the same, for one {{ f"{anew / once:.0f}" }}th of the multiplications in the scores. This is
+# possible because nothing mixes query and key *before* the sum inside the tanh.
 
 # %% [markdown]
 # ## What the tanh is for
 #
 # Take the tanh away. Then the score is $v^\top W_q s_{t-1} + v^\top W_k h_i$. The first term is the
 # same for every position, and the softmax removes it. **The weights do not depend on the query at
-# all.** In the example by hand, with the states $(0.5, 1.0)$ and $(-1, 0.5)$ asking:
+# all.** In the example by hand, with the queries $(0.5, 1.0)$ and $(-1, 0.5)$:
 #
 # | score without tanh | cat | sat | mat |
 # |---|---|---|---|
@@ -522,7 +523,7 @@ print(f"each step anew {anew:13,}\nkeys once      {once:13,}")
 
 # %% [markdown]
 # And near zero the tanh *is* almost a straight line: $\tanh x = x - x^3/3 + \dots$ So what is left of the
-# query when everything inside the tanh is small? Multiply everything in there by a small number
+# query when everything inside the tanh is small? Multiply all of it by a small number
 # $\lambda > 0$ and compare the weights of the two queries. Answer the question in the figure, then move $\lambda$; two curves appear with your answer. The dashed one, "relative", is the difference as a share of how far the first query's weights are from equal.
 
 # %% tags=["hide-input"]
@@ -568,22 +569,21 @@ torch.testing.assert_close(first, keys_alone, rtol=0, atol=1e-4)
 print("weights with no query at all:", keys_alone)
 
 # %% [markdown]
-# Now the weights are far from uniform and, at $\lambda = 0.01$, the same for both questions to three
-# digits. Networks start with small weights, so an additive attention *starts* close to this **linear
+# Now the weights are far from uniform and, at $\lambda = 0.01$, the same for both queries to three
+# digits. **Networks start with small weights, so an additive attention *starts* close to this linear
 # regime**: nearly the same row for every target word.
 
 # %% [markdown]
-# ## Train one
+# ## Train a translator
 #
 # The book's toy corpus is drawn from a grammar: English sentences and their French translations, with
 # real differences in word order, and with **gold alignments**: the true links from each French word to the English
-# word or words that it comes from. The grammar knows which word came from
-# which; the model never sees that. The model gets pairs of sentences and has to predict each French word
+# word or words that it comes from. The model never sees these links. It gets pairs of sentences and has to predict each French word
 # from the French words before it and the English sentence. We keep to sentences of at most eight words,
 # so that training takes half a minute.
 
 # %%
-from seqattn.data import FIVE, Batches, Vocabularies, encode_pairs, tokenize, toy_corpus
+from seqattn.data import FIVE, Batches, Vocabularies, encode_pairs, toy_corpus
 
 short = {}
 for split, pairs in toy_corpus(24_000).items():
@@ -597,8 +597,7 @@ print(sizes, "words:", *map(len, vocabularies))
 
 # %% [markdown]
 # The model's *encoder* is a bidirectional GRU: one network reads the sentence from left to right,
-# another from right to left, and $h_i$ is the pair of their states at word $i$. So each $h_i$ has seen
-# both sides of its word. The decoder is that of {eq}`eq-additive-decoder`.
+# another from right to left, and $h_i$ is the pair of their states at word $i$. The decoder is that of {eq}`eq-additive-decoder`.
 #
 # We want these five sentences translated. None of them is among the pairs of this training, and they were
 # chosen before any model had translated them. Each is harder to put into French than the one before.
@@ -617,20 +616,20 @@ for pair in FIVE:
 # ```
 
 # %% [markdown]
-# ### How well does a map agree?
+# ### The alignment error rate
 #
-# To see *when* the model learns to look, we measure how well its map agrees with the gold alignment on
-# sentences it was not trained on. Link each target word to the source word on which its largest weight lies; a word that looks most at the source's `<eos>` gets none. Call these links $A$, and the gold links $G$. The **alignment error rate** is
+# To see *when* the model learns to align, we measure how well its map agrees with the gold alignment on
+# sentences it was not trained on. Link each target word to the source word on which its largest weight lies; a word whose
+# largest weight is on the source's `<eos>` gets none. Call these links $A$, and the gold links $G$. The **alignment error rate** is
 #
 # $$ \mathrm{AER} = 1 - \frac{2\,|A \cap G|}{|A| + |G|} $$ (eq-aer)
 #
 # with $|\cdot|$ the number of links, summed over all sentences first. It is 0 if the two agree and 1 if
-# they have nothing in common; the last chapters of this book write it in per cent. (The full definition
-# distinguishes sure links from possible ones; a grammar is always sure.)
+# they have nothing in common. (The full definition distinguishes sure links from possible ones; here all are sure.)
 #
-# Three rules need no model. The first draws a source word at random for each target word. The second is
-# the *diagonal*: word 1 goes with word 1, word 2 with word 2, and so on. The third is the lowest rate
-# that one link for each target word can reach, given that some words have two gold links.
+# Three yardsticks need no model. The first draws a source word at random for each target word. The second is
+# the *diagonal*: word 1 goes with word 1, and so on. The third is the lowest rate
+# that one link for each target word can reach, as some words have two gold links.
 
 # %%
 from random import Random
@@ -667,30 +666,29 @@ for name, value in rate.items():
 # training. So its rows can be compared with the gold links word by word.
 
 # %% [markdown]
-# ### A hint for the attention
+# ### A penalty on the columns of the map
 #
-# Nothing in the loss asks for an alignment. Attention looks wherever it helps to predict the next word.
-# To choose between *le* and *la* the decoder needs the gender of the noun. So it may look at *cat* while
-# it writes *le*, and not look at *the* at all. That is sensible, but the link is wrong.
+# Nothing in the loss asks for an alignment. The model attends to whatever helps to predict the next word.
+# To choose between *le* and *la* the decoder needs the gender of the noun. So it may attend to *cat* while
+# it writes *le*, and not to *the*. That is sensible, but the link is wrong.
 #
-# We can ask for something more: over all steps together, each source word should be looked at about once.
+# We can ask for more: over all steps together, each source word should be attended to about once.
 # Xu et al. (2015) add such a penalty to the loss, as a sum. We take the mean,
 #
 # $$ \Omega = \frac{1}{n} \sum_{i=1}^{n} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2 $$ (eq-look-at-each-word)
 #
 # for $n$ source words. Each row of a map sums to 1 anyway; the penalty asks the same of each column. (A
 # matrix whose rows *and* columns sum to 1 is *doubly stochastic*; hence the name in the code.) The
-# penalty names no link. It discourages passing over one word while looking at another several times. It
-# is a wish, not a rule: with unequal numbers of words it cannot be zero.
+# penalty names no link. It discourages passing over one word while attending to another several times.
 #
 # ```{predict} the-penalty
 # ```
 
 # %% [markdown]
-# The table after the training has the answer. Here is the formula in code, beside the package's
+# Here is the formula in code, beside the package's
 # `doubly_stochastic_penalty`, which leaves pads out and takes the mean over a batch. The third map is the
 # right one for *the cat sat on the mat*, where three French words belong to *sat*; it costs 4/7, with the
-# end of sentence as the seventh word:
+# end of sentence as the seventh word. With unequal numbers of words the penalty cannot be zero.
 
 # %%
 from seqattn.training.regularizers import doubly_stochastic_penalty
@@ -706,16 +704,12 @@ for weights in (diagonal_map, one_word, right_map):
     print(f"{omega:.2f}")
 
 # %% [markdown]
-# ### The training, with nothing hidden
+# ### The training loop
 #
 # The loss is the mean negative log-probability of the true next word; `ignore_index=0` leaves pads out.
-# To it we add 0.2 times the penalty, the same factor as in the training of the toy translator that comes
-# with the package. *Gradient clipping* scales a gradient down if it is longer than 1, so that one odd
-# batch cannot throw the weights far off.
-#
-# The *learning rate* is the size of Adam's steps. It begins at 0.01 and falls to 0 along a straight line.
-# The 0.01 was chosen from three, by BLEU on the validation sentences, for the training with the penalty; the
-# training without it takes the same. A table below shows all three.
+# To it we add 0.2 times the penalty. *Gradient clipping* scales a gradient down if it is longer than 1, so that one odd
+# batch cannot throw the weights far off. The *learning rate* is the size of Adam's steps. It begins at 0.01 and falls to 0
+# along a straight line. The 0.01 was chosen from three, by BLEU on the validation sentences.
 
 # %%
 torch.set_default_dtype(torch.float32)  # faster, and enough
@@ -767,21 +761,24 @@ plt.show()
 # %% [markdown]
 # The curve falls below the diagonal, though no link was ever shown. Why should it? The surest way to
 # predict *chat* is to fetch the state of *cat*. The gradient of the loss passes through the weighted sum
-# ({eq}`eq-soft-lookup`) and raises the score of whatever state would have helped. This run has the
-# penalty. The trainings without it, in a table below, end under the diagonal as well: there, alignment is
-# learned because it helps to translate.
+# ({eq}`eq-soft-lookup`) and raises the score of whatever state would have helped. **Alignment is
+# learned because it helps to translate**: trainings without the penalty, in the table below, end under the diagonal as well.
 #
-# **If your curve stays flat** at the height of the line *at random*, look at one map. If its rows are equal, whatever the
+# <details><summary>If your curve stays flat</summary>
+#
+# Suppose that it stays at the height of the line *at random*. Look at one map. If its rows are equal, whatever the
 # word, the attention has not left the linear regime: train for longer or take larger steps. If the rows
 # differ and none is right, suspect first that the links are off by one (a column for the first word, a row for
 # `<bos>`) or that a mask is inverted.
+#
+# </details>
 
 # %% [markdown]
-# ## Use it
+# ## Translate with it
 #
-# Here are the five sentences, as promised. The translator now writes alone: each step reads the word that
-# the model itself wrote at the step before. Decoding of this kind is called **autoregressive**. (It keeps the five most promising beginnings at each step.
-# This is *beam search*, which a later chapter explains.)
+# Now the translator writes alone: each step reads the word that
+# the model itself wrote at the step before. Decoding of this kind is called **autoregressive**. Here it keeps the five most promising
+# beginnings at each step, which is *beam search* ([chapter 7](07_training.ipynb)).
 
 # %% tags=["hide-output", "hide-until-which-fail", "nbval-ignore-output"]
 for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE])):
@@ -798,34 +795,11 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
 #   depending on the seed. The construction is learned, the word is not.
 # - **The hero** begins well: *him* has become the subject. Then each of the three seeds fails in its own
 #   way: one forgets *plus*, the word for *no longer*; one has it, and writes of a soldier; one loses *ne*
-#   and *au*, and has *pas* for *plus*. (The run above began with the weights and batches of the first, and yet makes mistakes of its own.)
+#   and *au*, and has *pas* for *plus*.
 #
 # </details>
-#
-# Is a word wrong because it is rare? Count the verbs of four of the sentences, in all their forms but *-ing*:
-
-# %% tags=["hide-output", "hide-until-which-fail"]
-FORMS = {"sit": "sat sit sits", "lose": "lost lose loses", "buy": "bought buy buys"}
-FORMS["miss"] = "missed miss misses"
-seen = {verb: [] for verb in FORMS}
-for pair in short["train"]:
-    for verb, forms in FORMS.items():
-        if set(forms.split()) & set(tokenize(pair.source, "en")):
-            seen[verb].append(pair.source)
-for verb, found in seen.items():
-    print(f"{verb:4s} in {len(found)} training sentences")
-both = sum("no longer" in source for source in seen["miss"])
-print("no longer, with miss, in", both)
 
 # %% [markdown]
-# <details><summary>What the output shows</summary>
-#
-# *Buy* is more frequent than *sit* and *lose*, which came out right, so a rare verb does not explain the
-# failure of the question. *No longer* occurs together with *miss* in {{ both }} of
-# {{ f"{sizes['train']:,}" }} sentences. Counts suggest a cause; they do not prove one.
-#
-# </details>
-#
 # Now the translator is yours. Any words of the corpus will do; `the`, `a`, animals, people and everyday
 # verbs are a good start. A word that the translator has never seen reaches it as `<unk>`.
 
@@ -840,16 +814,13 @@ for found in translator.translate(mine):
 # In the run stored here the second translation is wrong in a telling way. The frame around the verb, *mon
 # frère ne … pas le chien*, is right; the verb is not *voit*, "sees".
 #
-# ### Three seeds, three yardsticks, one look at the test
+# ### Three seeds, with and without the penalty
 #
 # The same training was repeated from three seeds, with the penalty and without it, and judged once on the
-# {{ sizes["test"] }} test sentences. (These seeds draw the first weights alone; the batches come in one order.)
-# BLEU and *exact*, the share of sentences translated word for word like the reference, judge greedy
-# translations: each step writes its most probable word. (The five sentences above were translated by beam
-# search, here and with each of the seeds.) The first line of the card gives the command that reproduces these
-# numbers. For
-# comparison there is IBM Model 1 (1993), a word aligner without a network. It counts which words occur
-# together in the same {{ f"{sizes['train']:,}" }} pairs.
+# {{ sizes["test"] }} test sentences. BLEU judges greedy translations: each step writes its most probable word.
+# Beside them stands IBM Model 1 (1993), a word aligner without a network, which counts which words occur
+# together in the same {{ f"{sizes['train']:,}" }} pairs. The first line of the card gives the command that
+# reproduces these numbers.
 
 # %%
 from seqattn.data import measured
@@ -858,72 +829,67 @@ from seqattn.plots import ResultTable, experiment_card
 stored = measured("additive")
 experiment_card(stored["card"])
 
-# %% tags=["hide-output", "hide-until-the-penalty"]
-runs = {
-    "with the penalty": stored["runs"]["penalty"],
-    "without": stored["runs"]["none"],
-}
-table, rows = {}, []
-for name, found in runs.items():
-    for what, unit in (("aer", ".3f"), ("bleu", ".1f"), ("exact", ".2f")):
-        table[name, what] = [run["test"][what] for run in found]
-        rows.append((name, what, *(format(x, unit) for x in table[name, what])))
-ResultTable(
-    ("trained", "measure", "seed 1", "seed 2", "seed 3"), rows, "On the test pairs"
-)
 
-
-# %%
+# %% tags=["hide-input", "hide-output", "hide-until-the-penalty"]
 def low_high(values, form):
     return f"{min(values):{form}} to {max(values):{form}}"
 
 
-yard = stored["yardsticks"]
-rules = [(name, f"{yard[name]:.3f}") for name in ("ibm1", "diagonal", "best")]
-ResultTable(("rule", "AER"), rules, "Yardsticks for the error rate")
-
-# %%
-rates = [(lr, f"{judged['bleu']:.1f}") for lr, judged in stored["rates"].items()]
-ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
+runs = {
+    "with the penalty": stored["runs"]["penalty"],
+    "without": stored["runs"]["none"],
+}
+table, rows, yard = {}, [], stored["yardsticks"]
+for name, found in runs.items():
+    for what in ("aer", "bleu"):
+        table[name, what] = [run["test"][what] for run in found]
+    ranges = low_high(table[name, "aer"], ".3f"), low_high(table[name, "bleu"], ".1f")
+    rows.append((name, *ranges))
+for name, rule in {
+    "ibm1": "ibm1",
+    "diagonal": "diagonal",
+    "best": "best single links",
+}.items():
+    rows.append((rule, f"{yard[name]:.3f}", ""))
+note = "lowest to highest of three seeds, which draw the first weights alone"
+ResultTable(("trained, or rule", "AER", "BLEU"), rows, "On the test pairs", note)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
 # - **With the penalty the error rates are lower**: {{ low_high(table["with the penalty", "aer"], ".2f") }} against
-#   {{ low_high(table["without", "aer"], ".2f") }} without. Treat this as a hint: three seeds a side separate by luck
-#   one time in ten, and the ranges meet if words that look at `<eos>` count as wrong.
+#   {{ low_high(table["without", "aer"], ".2f") }} without. Treat this as a hint, not as a result.
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
 # - **The yardsticks.** All six trainings are below the diagonal, and near IBM Model 1.
-# - **Near copies.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in
-#   a single word. On the other sentences the three seeds with the penalty have BLEU
-#   {{ low_high([run["alone"]["bleu"] for run in runs["with the penalty"]], ".1f") }}. All come from one
-#   small grammar.
-# - **The learning rate** matters. The one we took, 0.01, had the highest BLEU of the three on validation
-#   sentences.
 #
 # </details>
 
 # %% [markdown]
 # <details><summary>How sure is this?</summary>
 #
-# Every seed with the penalty has a lower error rate than every seed without. [Chapter 17](17_evaluation.ipynb) counts
-# how often luck alone does that. In [the capstone](20_study.ipynb), with a factor of 0.1 and other settings, the
-# ranges are apart at two of three learning rates. But with the penalty more words look most at `<eos>`, and a
-# missing link costs less than a wrong one. If those words count as wrong, the ranges overlap slightly (0.184 to
-# 0.200 with it, 0.198 to 0.275 without): whether the links are better depends on the rule. IBM Model 1 is level with
-# the worst seed that had the penalty, and less than 0.01 below the best that had none.
+# - **Three seeds are few.** Every seed with the penalty has a lower error rate than every seed without; three seeds a
+#   side separate by luck one time in ten ([chapter 17](17_evaluation.ipynb)). In [the capstone](20_study.ipynb), with
+#   a factor of 0.1 and other settings, the ranges are apart at two of three learning rates.
+# - **The way of counting matters.** With the penalty more words look most at `<eos>`, and a
+#   missing link costs less than a wrong one. If those words count as wrong, the ranges overlap slightly (0.184 to
+#   0.200 with it, 0.198 to 0.275 without).
+# - **IBM Model 1** is level with
+#   the worst seed that had the penalty, and less than 0.01 below the best that had none.
+# - **Near copies.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in
+#   a single word. On the other sentences the three seeds with the penalty have BLEU
+#   {{ low_high([run["alone"]["bleu"] for run in runs["with the penalty"]], ".1f") }}. All come from one
+#   small grammar.
+# - **The learning rate** was chosen for the training with the penalty, with one seed; the training without it takes
+#   the same. Validation BLEU: {{ ", ".join(f"{judged['bleu']:.1f} at {lr}" for lr, judged in stored["rates"].items()) }}.
+# - The five sentences above were translated by beam search, here and with each of the seeds. The batches come in one order.
 #
 # </details>
 
 # %% [markdown]
-# ## Look at its attention
+# ## The attention map, before and after training
 #
 # Here is the map of the cat, before training and after, and the trained map of the sentence that swaps
-# subject and object. Rows are French words, columns are English words. The larger a weight, the more its
-# cell stands out from the page, on the same scale in all three maps. Boxes mark the gold links. A word
-# may have two: *au* stands for *the* and for a part of *misses*. All three are maps of the *true*
-# translation. **Look** at the rows of the first map, then at the last column of the others: that is the
-# English end of sentence, which has a state too.
+# subject and object. All three are maps of the *true* translation, on one scale, with French rows and English columns. Boxes mark the gold links. A word may have two: *au* stands for *the* and for a part of *misses*. Look at the rows of the first map, then at the last column of the others, the English end of sentence.
 
 # %% mystnb={"image": {"alt": "Three attention maps, gold links boxed. The cat sat on the mat, untrained: all cells are much alike. The same, trained: strong cells, most of them inside the boxes, run from top left to bottom right. The hero no longer misses him, trained: more blurred; il is strongest on the last English word, him, and the last French words are spread over the first English ones."}} tags=["hide-input"]
 [cat, hero] = translator.force([FIVE[0], FIVE[4]])
@@ -938,17 +904,17 @@ for ax, (title, found, pair) in zip(axes, shown):
 plt.show()
 
 # %% [markdown]
-# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred except in the row of
-# *il*, even for words that came out right.
+# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred.
 #
-# The rows of the untrained map are not only even. They are *the same*, as the section on the tanh
+# The rows of the untrained map are *the same*, as the section on the tanh
 # predicted: small weights, linear regime, no influence of the query.
+
+# %% [markdown]
+# ### A test for the linear regime (optional)
 #
-# But all cells of an untrained map are much alike, so any two of its rows look alike. A fair test
-# compares two changes: how much does a column change from row to row, and how much does a row change from
-# column to column? If the first change is much smaller, the query hardly matters. As a control, take an
-# untrained model with another score, the product of the next chapter, in which the query enters at first
-# order:
+# All cells of an untrained map are much alike, so any two of its rows look alike. A fair test divides the change
+# from row to row by the change from column to column. Where the ratio is small, the query hardly matters. The control is an
+# untrained model with the product score of the next chapter, in which the query enters at first order:
 
 
 # %%
@@ -976,23 +942,27 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 # to within 0.01?", would have passed for both. Training had to leave this regime first, and it did.
 
 # %% [markdown]
-# ### What a map is, and what it is not
+# ### What a map shows, and what it does not
 #
-# It is tempting to read reasons from the map. Be careful.
+# As a picture of *what the model attends to* the map is exact. As an alignment it is a good guess with systematic
+# errors. As a reason it has to be handled with care:
 #
-# - **A map says where the context came from, not why.** A word's row gives the shares of the states in $c_t$. It does not say that the word would have been different without them; that takes
-#   an experiment. Jain and Wallace (2019) and Wiegreffe and Pinter (2019) argue about how much can be said; a later chapter does the experiments.
+# - **A map says where the context came from, not why.** It does not say that the word would have been different
+#   without these states; that takes an experiment ([chapter 9](09_explanations.ipynb)). Jain and Wallace (2019) and Wiegreffe and Pinter (2019) argue about how much can be said.
 # - **A state is not a word.** $h_i$ has read the whole sentence from both ends; the state of *cat*
 #   knows that *the* stands before it.
-# - **The state that asks is $s_{t-1}$.** It does not yet know the last word, only what it expected.
+# - **The state that attends is $s_{t-1}$.** It does not yet know the last word, only what it expected.
 # - **A map can be shifted.** Koehn and Knowles (2017) found a German–English translator that translated well although its maps were off
 #   by one word.
 # - **AER judges the largest weight alone.** A row that hesitates, 0.51 to 0.49, counts like one that
 #   is certain.
+
+# %% [markdown]
+# ### How far off are the misses? (optional)
 #
-# How far off are the misses? Take the target words of the test sentences whose largest weight is on a wrong source word (not on `<eos>`). How many miss by one word? In sentences this short many wrong words *are* neighbours
+# Take the target words of the test sentences whose largest weight is on a wrong source word (not on `<eos>`). How many miss by one word? In sentences this short many wrong words *are* neighbours
 # of the right one, so the second line gives the share for a wrong word drawn at random. The third line
-# gives, of the misses by one word, the share that lie one word to the *right*.
+# gives, of the misses by one word, the share that lie one word to the *right*; the fourth is its share at random.
 
 # %%
 for name, found in runs.items():
@@ -1006,25 +976,21 @@ for name, found in runs.items():
         print(f"{name:17s} {label:13s} {seeds}")
 
 # %% [markdown]
-# Three misses of four land on a neighbour; drawn at random, a third would. So the misses are not random.
-# They lean to the right: the English word after the right one is taken more often than a neighbour drawn
-# at random would be. (A word at the start of its sentence has no neighbour on its left; the draw allows for
-# that.) An article that looks at its noun would explain this tendency; this experiment does not test that.
-#
-# As a picture of *what the model attends to* the map is exact. As an alignment it is a good guess with a
-# systematic error.
+# Three misses of four land on a neighbour; drawn at random, a third would.
+# And they lean to the right: the English word after the right one is taken more often than a neighbour drawn
+# at random would be. An article that attends to its noun would explain this; the experiment does not test it.
 
 # %% [markdown]
 # ### The same on real sentences
 #
 # So far one grammar wrote every sentence. Now take sentences that people wrote: German captions of
 # photographs from Multi30k {cite:p}`elliott2016`. The translator below has the decoder and the score of
-# this chapter. It is larger, and reads and writes *pieces* of words: frequent words are one piece, rare ones are put together from several ([chapter 18](18_build.ipynb) learns which). ▁ is the space before a word. The card
-# says how it was trained and by which rule the five captions were chosen, before anybody saw their
-# translations. They are quoted here; the corpus itself is not part of this book.
+# this chapter. It is larger, and reads and writes *pieces* of words: frequent words are one piece, rare ones are put together
+# from several. ▁ is the space before a word. The card says how it was trained and by which rule the five captions were
+# chosen, before anybody saw their translations.
 #
-# The rule looks for a trap in German. *Bereitet … zu*, "prepares", is one verb in two places, and its
-# second half closes the sentence. Which half will the English verb look at?
+# The rule looks for a trap in German. *Bereitet … zu*, "prepares", is one verb in two positions, and its
+# second half closes the sentence. Which half will the English verb attend to?
 #
 # ```{predict} two-halves
 # ```
@@ -1081,7 +1047,9 @@ plt.show()
 # The row of *preparing* gives {{ f"{halves['▁bereitet']:.2f}" }} to *bereitet* and
 # {{ f"{halves['▁zu']:.2f}" }} to *zu*; no row looks most at *zu*. The state of *bereitet* may know of *zu* all the same. Or *zu* was not needed: *bereitet* alone can mean *prepares*. In all five maps the verb's row looks most at the first half. In the third *holding* looks
 # most at *halten*, and *on* at *auf*: a word for each half, and wrong (*sich aufhalten* is to
-# stay somewhere). One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing. (The captions were chosen before the translations were seen.)
+# stay somewhere).
+#
+# One run ([seed 4](training_runs.md)) and five sentences show what can happen, and measure nothing.
 #
 # </details>
 
@@ -1098,12 +1066,11 @@ print(f"{4 * numbers / 1e9:.2f} GB for z, as 32-bit floats")
 print(f"{4 * numbers / 1000 / 1e6:.2f} MB for the scores")
 
 # %% [markdown]
-# In Bahdanau's order this tensor is computed one step at a time, because each query waits for the state
-# before; the total memory is the same. Nor can fast matrix hardware speed up the additions and tanhs. For these
-# reasons the next chapters use products.
+# In Bahdanau's order this tensor is computed one step at a time; the total memory is the same. Nor can fast matrix hardware
+# speed up the additions and tanhs. For these reasons the next chapters use products.
 #
 # **Saturation.** The derivative of $\tanh z$ is $1 - \tanh^2 z$. Every gradient on its way from the score
-# to $W_q$, $W_k$ or a state is multiplied by this derivative. Multiply the states by 10 or by 100, which
+# to $W_q$, $W_k$ or a state is multiplied by it. Multiply the states by 10 or by 100, which
 # does to the sum what larger $W_q$ and $W_k$ would, and see what share of the hidden units has gone flat:
 
 # %%
@@ -1117,8 +1084,8 @@ for scale in (0.1, 1, 10, 100):
     print(f"{scale:12}  {slope.mean():10.2f}  {flat:29.0%}")
 
 # %% [markdown]
-# Far out nearly every unit says $+1$ or $-1$, and a small change of the query changes nothing. Hardly any
-# gradient comes back to the query, the keys and their matrices, and the scores stop growing: that is the bound {eq}`eq-additive-bound`. The formula
+# Far out nearly every unit is at $+1$ or $-1$, and a small change of the query changes nothing. Hardly any
+# gradient comes back, and the scores stop growing: that is the bound {eq}`eq-additive-bound`. The formula
 # has **no scale** built in that would keep this in check.
 
 # %% [markdown]
@@ -1205,13 +1172,11 @@ for scale in (0.1, 1, 10, 100):
 # - The additive score $v^\top\tanh(W_q s + W_k h_i)$ is a network with one hidden layer that reads a
 #   pair of states of any two sizes; "concat" is the same with the weights in one matrix.
 # - It is bounded by $\lVert v\rVert_1$. A bias inside the tanh changes weights; one after $v$ does not.
-# - Bahdanau's decoder asks with $s_{t-1}$, then takes its recurrent step. Order and score are independent choices, and a
-#   probe tells which order a program follows.
+# - Bahdanau's decoder attends with $s_{t-1}$, then takes its recurrent step. Order and score are independent choices.
 # - Keys are projected once for each sentence.
 # - The bend of the tanh lets the query matter.
-# - In these trainings alignment emerged from translation alone. A penalty can ask that each word be looked at; here
-#   the error rate fell, by a rule that passes over words that look at `<eos>`, and in the translations no difference
-#   was seen.
+# - In these trainings alignment emerged from translation alone. A penalty can ask that each word be attended to about once; here
+#   the error rate fell, by one of two ways of counting, and in the translations no difference was seen.
 #
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked
 # softmax, the context and a module that learns, and checks them.
@@ -1233,3 +1198,4 @@ for scale in (0.1, 1, 10, 100):
 #   Alignment error rate: {cite:t}`och2003`.
 # - What maps say: *Six Challenges for Neural Machine Translation* {cite:p}`koehn2017`; *Attention is not
 #   Explanation* {cite:p}`jain2019`; *Attention is not not Explanation* {cite:p}`wiegreffe2019`.
+# - The captions: Multi30k {cite:p}`elliott2016`. Five are quoted; the corpus itself is not part of this book.

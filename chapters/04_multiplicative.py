@@ -28,8 +28,8 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Here are the three encoder states of the last chapter, *cat*, *sat* and *mat*, and the decoder state
-# $s$ that asks. Of the three arrows, *cat* points most nearly in the direction of $s$. Yet *sat* gets
+# Here are the three encoder states of the last chapter, *cat*, *sat* and *mat*, and the query, the decoder state
+# $s$. Of the three arrows, *cat* points most nearly in the direction of $s$. Yet *sat* gets
 # the highest dot product. Why? Look at the lengths. Then answer the question and turn $s$: drag it, or
 # use the sliders.
 
@@ -63,7 +63,7 @@ ScoreGeometry()
 #
 # - Turn $s$ until the score of *sat* is negative. Now make *sat* longer, and watch its weight fall.
 # - Choose *cosine*, and change the lengths again.
-# - Choose *general*. A second arrow appears: the question after a matrix has turned it. The states are
+# - Choose *general*. A second arrow appears: the query after a matrix has turned it. The states are
 #   compared with that arrow.
 #
 # ## By hand
@@ -79,8 +79,7 @@ ScoreGeometry()
 # | sat | −0.5, 1.5 | 1.25 | 1.581 | 45.0° | 0.707 |
 # | mat | 0.5, −1.0 | −0.75 | 1.118 | 126.9° | −0.600 |
 #
-# *Cat* has the smallest angle and *sat* the longest arrow, and *sat* wins. The cell checks every
-# column:
+# *Cat* has the smallest angle and *sat* the longest arrow, and *sat* wins.
 
 # %%
 s, h = TINY.s, TINY.h
@@ -95,7 +94,7 @@ print("weights", scores.softmax(0))
 # %% [markdown]
 # ## The dot score, and its geometry
 #
-# Let the decoder state $s_t$ and the encoder states $h_i$ all have $d$ numbers. Luong et al. ask with
+# Let the decoder state $s_t$ and the encoder states $h_i$ all have $d$ numbers. Luong et al. attend with
 # the state *after* the recurrent step, hence the $t$. The score is
 #
 # $$ e_{ti} = s_t^\top h_i = \sum_{k=1}^{d} s_{tk}\, h_{ik} $$ (eq-dot-score)
@@ -106,7 +105,7 @@ print("weights", scores.softmax(0))
 # $$ s_t^\top h_i = \lVert s_t\rVert\, \lVert h_i\rVert \cos\theta_{ti} $$ (eq-dot-geometry)
 #
 # where $\theta_{ti}$ is the angle between the two. So three things can make a score large: a long query,
-# a long key, and a small angle. They do not play the same part.
+# a long key, and a small angle.
 #
 # ### What the length of the query does
 #
@@ -116,7 +115,7 @@ print("weights", scores.softmax(0))
 #    = \mathrm{softmax}_i\Big(\frac{s_t^\top h_i}{1/c}\Big) $$ (eq-dot-norm-is-temperature)
 #
 # This is the softmax of [soft addressing](02_soft_addressing.ipynb) at temperature $1/c$. A long query
-# asks sharply, a short one vaguely. **Its length can never change the order of the keys.**
+# gives sharp weights, a short one even weights. **Its length can never change the order of the keys.**
 #
 # ### What the length of a key does
 #
@@ -157,10 +156,9 @@ for d in (2, 16, 64):
 # either side. So a long key is loud for queries that point its way, and ends up last for those that
 # point away. The cosine does not notice.
 #
-# </details>
+# In a trained model nothing is drawn at random: the model can turn its queries towards a long key.
 #
-# In a trained model nothing is drawn at random. The model can turn its queries so that a long key is often
-# heard. But length alone does not make every query hear it.
+# </details>
 #
 # ## The general score: ask another question
 #
@@ -174,7 +172,7 @@ for d in (2, 16, 64):
 #
 # $$ s_t^\top W h_i = (W^\top s_t)^\top h_i $$ (eq-general-is-rotated-dot)
 #
-# It is a dot product with another question. $W^\top$ first turns and stretches the query, and gives it as many numbers as a key has. With $W = I$,
+# It is a dot product with another query, the new question $W^\top s_t$. The matrix turns and stretches the query, and gives it as many numbers as a key has. With $W = I$,
 # the identity, the dot score comes back. $W$ is learned.
 
 # %% [markdown]
@@ -193,9 +191,8 @@ for name, matrix in {"W": TINY.W, "W transposed": TINY.W.T}.items():
     print("             weights ", (h @ question).softmax(0))
 
 # %% [markdown]
-# The order of the words is the same both times, and the weights are close. On a map you would hardly
-# see the mistake. A model that *trains* with the transposed matrix is fine: it learns the other one.
-# What breaks is a check against another program, and every checkpoint that is carried over. So test with
+# The order of the words is the same both times, and the weights are close: on a map you would hardly
+# see the mistake. A model that *trains* with the transposed matrix is fine. What breaks is a check against another program, and every checkpoint that is carried over. So test with
 # two sizes that differ.
 #
 # ## In a few lines, and for a batch
@@ -220,7 +217,7 @@ torch.testing.assert_close(keys @ keys.mT, dot_score(keys, keys))
 #
 # Let queries and keys be drawn from the same things, as when a sentence attends to itself. The dot
 # product is *symmetric*: $a^\top b = b^\top a$. The score of a pair is the same, whichever of the two
-# asks. (The weights may still differ, since each row has a softmax of its own.) A matrix need not be symmetric. Every square matrix is the sum of two parts:
+# is the query. A matrix need not be symmetric. Every square matrix is the sum of two parts:
 #
 # $$ W = \underbrace{\tfrac12 (W + W^\top)}_{\text{symmetric: compares}}
 #      + \underbrace{\tfrac12 (W - W^\top)}_{\text{skew: orders}} $$ (eq-general-parts)
@@ -238,22 +235,20 @@ torch.testing.assert_close(keys @ keys.mT, dot_score(keys, keys))
 # The skew part gives every state a score of 0 with itself. If it prefers the pair $(a, b)$, it disfavours the
 # pair $(b, a)$ by as much.
 #
-# In the figure six states stand round a circle. State 1 asks, through a matrix that turns. A turn by
+# In the figure six states stand round a circle. State 1 is the query, and a matrix turns it. A turn by
 # $\varphi$ is $\cos\varphi$ times the identity, which is symmetric, plus $\sin\varphi$ times a quarter
-# turn, which is skew. Answer, then find the turn that makes every state look most at the next one.
+# turn, which is skew. Answer, then find the turn that makes every state attend most to the next one.
 
 # %% tags=["hide-input"]
 TurnedQuestion()
 
 # %% [markdown]
-# ### Measured: ask for the next one
+# ### Measured: find the next one
 #
-# Twelve random vectors of length 1, with 16 numbers each, stand in a ring. (Twelve such vectors are
-# linearly independent, so a matrix can give their pairs any scores.) The query is one of them; the answer is the *next*.
-# The scores are written below for all twelve at once, vectors as rows of $x$. Each score that has
-# something to learn gets 300 updates. How many of the twelve questions does it then answer? Guessing
-# gets one on average. (All twelve questions are trained on: the test is what a score *can* express, not what it
-# generalises to.)
+# Twelve random vectors of length 1, with 16 numbers each, stand in a ring. The query is one of them; the right answer is the *next*.
+# Each score that has something to learn gets 300 updates on all twelve queries, the rows of $x$. The test is what a
+# score *can* express, not what it generalises to. How many of the twelve does it then answer? Guessing
+# gets one on average.
 #
 # ```{predict} next-one
 # ```
@@ -300,7 +295,7 @@ for name, score, sizes in tasks:
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **Dot** finds the asking vector itself, always: no vector of length 1 fits $x_i$ better than $x_i$.
+# - **Dot** finds the query itself, always: no vector of length 1 fits $x_i$ better than $x_i$.
 # - **The symmetric part** is learned, and no seed gets all twelve. None can. Write $e_i$ for the score
 #   that $x_i$ and $x_{i+1}$ give each other. If $x_i$ is to prefer $x_{i+1}$ to $x_{i-1}$, then
 #   $e_i > e_{i-1}$. Scores that rise all the way round a ring do not exist.
@@ -312,14 +307,14 @@ for name, score, sizes in tasks:
 # </details>
 
 # %% [markdown]
-# So the dot product cannot tell “first $a$, then $b$” from “first $b$, then $a$”, and more weights do not help as long as the matrix is symmetric. A Transformer's two matrices, for queries and for keys, can tell them apart.
+# **The dot product cannot tell “first $a$, then $b$” from “first $b$, then $a$”**, and more weights do not help as long as the matrix is symmetric. A Transformer's two matrices, for queries and for keys, can tell them apart.
 #
 # ## Concat, and one table for all
 #
 # Luong et al. list a third score, *concat*: $v^\top \tanh(W_c\,[s_t; h_i])$, with query and key in one
 # long vector. Cut its matrix where the query ends, $W_c = [W_q \mid W_k]$, and it is the additive score
-# ({eq}`eq-concat-is-additive`). Here are six scores on the same three words. (Two belong to the next
-# chapter: *scaled dot* divides by the root of the size; *reduced rank* has a matrix of rank 1.)
+# ({eq}`eq-concat-is-additive`). Here are six scores on the same three words. Two belong to the next
+# chapter: *scaled dot* divides by the root of the size; *reduced rank* has a matrix of rank 1.
 
 # %%
 from seqattn import concat_score, reduced_rank_score, scaled_dot_score
@@ -336,13 +331,6 @@ table = {
 weights = {name: score.softmax(-1)[0] for name, score in table.items()}
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Six small bar charts side by side, one for each score, with the weights of cat, sat and mat. Cat is highest for the additive and the reduced-rank score, sat for dot, scaled dot and concat, mat for general."}}
-rows = []
-for name, row in weights.items():
-    context = ", ".join(f"{x:.3f}" for x in row @ h)
-    rows.append([name, *(f"{w:.3f}" for w in row), context])
-heads = ("score", *TINY.words, "context")
-display(ResultTable(heads, rows, "Weights of three words, by six scores"))
-
 figure, panels = plt.subplots(1, 6, figsize=(8.4, 2.2), sharey=True)
 for ax, (name, row) in zip(panels, weights.items()):
     colours = [WEIGHTS if w == row.max() else GREY for w in row]
@@ -351,9 +339,16 @@ for ax, (name, row) in zip(panels, weights.items()):
 panels[0].set_ylabel("weight")
 plt.show()
 
+# %% tags=["hide-input", "hide-output"]
+rows = []
+for name, row in weights.items():
+    context = ", ".join(f"{x:.3f}" for x in row @ h)
+    rows.append([name, *(f"{w:.3f}" for w in row), context])
+heads = ("score", *TINY.words, "context")
+ResultTable(heads, rows, "Weights of three words, by six scores")
+
 # %% [markdown]
-# Three different winners among six scores, on the same states. A score is a choice of what "fits" means.
-# (*Additive* and *concat* differ here because the book's example gives them different matrices.)
+# **A score is a choice of what "fits" means.** Three different winners among six scores, on the same states. (*Additive* and *concat* differ here because the book's example gives them different matrices.)
 #
 # ## The order of multiplication
 #
@@ -418,10 +413,9 @@ for T_t in (1, 25, 50, 100):
 # $$ \alpha_t = \mathrm{softmax}(W_a\, s_t) $$ (eq-location-score)
 #
 # Row $i$ of $W_a$ scores *position* $i$, whatever word stands there, and $L$ is the number of positions
-# that it knows. (For a source of $T_s$ words the first $T_s$ rows are used.) The context is still a sum
-# of encoder states, so the source is read; but the decoder state alone decides where. In a real model
-# that state began as a summary of the source, and it has read the words written so far. By these two detours the
-# weights may still depend on the source.
+# that it knows. A source of $T_s$ words uses the first $T_s$ rows. The context is still a sum
+# of encoder states, so the source is read; but the decoder state alone decides where. The weights depend on the source
+# only as far as that state does.
 
 # %%
 from seqattn import LocationAttention
@@ -436,10 +430,9 @@ except ValueError as error:
     print(str(error).split(":")[0])
 
 # %% [markdown]
-# What does that cost a translator? A small one was trained with each of four scores, everything
-# else alike: encoder, order of events, readout and batches. It learned from toy sentences of at most eight
-# words and their end mark. The learning rate of each score was chosen among four, by BLEU on validation
-# sentences with one seed. Then three seeds, which draw nothing but the first weights, were judged once: on
+# What does that cost a translator? A small one was trained with each of four scores, all
+# else alike and three seeds. It learned from toy sentences of at most eight
+# words and their end mark, and was judged once: on
 # test sentences as short as those of the training, and on sentences of 11 or 12 words, longer than any in
 # training. Beside them stand the fixed vector of chapter 1, and two rules for links: the diagonal, and links drawn
 # at random.
@@ -483,50 +476,53 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# On the short sentences BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
+# **BLEU.** On the short sentences it is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one. Every location seed is above every seed
-# of the three other scores. (On the validation sentences, location and dot overlap.) On the longer sentences
-# location is above additive and dot; between it and general no difference is seen. Much depends on the rate:
-# location chose 0.03. At 0.01, the rate that general and additive chose, location was level with them (validation,
-# one seed).
-#
-# Why? French words keep nearly the places of their English ones, we guess, and $s_t$
+# of the three other scores. Why? French words keep nearly the positions of their English ones, we guess, and $s_t$
 # knows how far the translation has come. And each encoder state has read the whole sentence, so it can
-# stand in for a neighbour. (Of the five sentences location has one right here, dot two.)
+# stand in for a neighbour.
 #
-# The **links** tell another story. The error rate of location is
+# **Links** tell another story. The error rate of location is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
 # {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on
-# longer sentences as well. (There the links of location and of additive are worse than the diagonal's.) But the
+# longer sentences as well. But the
 # additive score compares too, and on the short sentences one of its three seeds has worse links than every location
 # seed. Its other two have better ones. So neither BLEU nor links tell which model compares.
 #
 # </details>
 
 # %% [markdown]
-# Both tables are from one small grammar of one pair of languages, one size of model and eight
-# passes; longer training may change the order.
+# <details><summary>How sure is this?</summary>
+#
+# - The learning rate of each score was chosen among four, by BLEU on validation
+#   sentences with one seed. Much depends on the rate:
+#   location chose 0.03. At 0.01, the rate that general and additive chose, location was level with them (validation,
+#   one seed). On the validation sentences, location and dot overlap.
+# - On the longer sentences
+#   location is above additive and dot; between it and general no difference is seen. There the links of location and of additive are worse than the diagonal's.
+# - The three seeds draw nothing but the first weights. All this is one small grammar of one pair of languages, one size of model and eight
+#   passes; longer training may change the order.
+#
+# </details>
 
 # %% [markdown]
-# The table does not say that the location score is the better one. (Luong et al. saw the same two sides: in their
+# **BLEU on sentences like those of the training is no test of a mechanism.** Luong et al. saw the same two sides: in their
 # table 4 the location score has a higher BLEU than general and a lower one than dot, and they found that it does not
-# learn good alignments.) **BLEU on sentences like those of the
-# training is no test of a mechanism**. Look for a test that shows the mechanism:
+# learn good alignments. Look for a test that shows the mechanism:
 #
 # - *A source longer than $W_a$.* No training helps: there is no row. The package refused 17 words above.
-# - *A place that training never reached.* Rows beyond the longest training sentence get no gradient. The longer sentences above reach such rows; BLEU did not show it, so look at the rows themselves.
-#   Nothing but weight decay, a pull towards 0 that some optimisers add, ever changes them.
+# - *A position that training never reached.* Rows beyond the longest training sentence get no gradient.
+#   Nothing but weight decay, a pull towards 0 that some optimisers add, ever changes them. BLEU on the longer sentences did not show it, so look at the rows themselves.
 # - *Two sources, one state.* The weights are the same, bit for bit. The cell above asserted that as well.
 #
 # A score that compares is defined for a source of any length and changes with the source. Whether it
-# translates longer sentences well is another question, to be measured: here all of them fell.
+# translates longer sentences well is another question: here all of them fell.
 
 # %% [markdown]
-# ### How much of a real map is place?
+# ### How much of a real map is position? (optional)
 #
-# Take five German captions that people wrote, translated by the additive model that
-# [chapter 3](03_additive.ipynb) shows. Its score compares. Could a reader who knows only the *places* have
-# drawn its map? Average the maps of four captions, place by place, and lay the mean over the map of the
+# Take the five German captions of [chapter 3](03_additive.ipynb) and the maps of its additive model. That score compares. Could a reader who knows only the *positions* have
+# drawn such a map? Average the maps of four captions, position by position, and lay the mean over the map of the
 # fifth. The *overlap* of two rows is the sum of the smaller weights: 1 for equal rows, 0 for rows with
 # nothing in common. The diagonal and equal weights stand beside it. The maps below are those of the first
 # caption.
@@ -574,12 +570,11 @@ for ax, title, map_ in zip(
 plt.show()
 
 # %% [markdown]
-# The first translation is right, though not in the reference's words: *{{ captions[0]["text"] }}* For every
+# **Part of a map, above all its beginning, can be predicted without looking at any word**, even where the score compares
+# words. For every
 # caption the places tell more than equal weights. For three they tell more than the diagonal does, for two a
-# little less. Part of a map, above all its beginning, can be predicted without looking at any word, even where the
-# score compares
-# words: in each caption the first half of the rows overlaps more than the second. (Five captions, one model. All
-# begin in the same way, with people and usually a verb, which may be what makes beginnings easy to predict.)
+# little less. And in each caption the first half of the rows overlaps more than the second. All five
+# begin in the same way, with people and usually a verb, which may be what makes beginnings easy to predict.
 
 # %% [markdown]
 # ## Where it breaks
@@ -590,15 +585,13 @@ plt.show()
 # and take the last score for anything else. Then a typo builds a different model. The package
 # refuses it.
 #
-# **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with the lengths of its vectors. If their numbers are independent, of mean 0 and variance 1, those lengths grow with $d$, and the variance of the product is $d$. (For vectors of length 1 it is not.) For
+# **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with the lengths of its vectors. If their numbers are independent, of mean 0 and variance 1, those lengths grow with $d$, and the variance of the product is $d$. For
 # large $d$ the softmax can saturate before anything is learned. The next chapter derives this, and what
 # to divide by.
 #
 # **Folklore.** "Bahdanau for small data, Luong for large" has no measurement behind it that we could find. In a
 # large study of English to German the additive score came out slightly ahead of the multiplicative one
-# {cite:p}`britz2017`. "The general score is cheap" depends on the order of multiplication. Choose a score by
-# measuring
-# it on validation data, with each at its own learning rate.
+# {cite:p}`britz2017`. Choose a score by measuring it on validation data, with each at its own learning rate.
 
 # %% [markdown]
 # ## Questions that readers ask
@@ -606,7 +599,7 @@ plt.show()
 # <details><summary>What is the difference between Bahdanau’s and Luong’s attention?</summary>
 #
 # Four choices that can be combined almost freely. The *score*: additive, or one of Luong's, mostly products.
-# The *order*: Bahdanau's decoder asks with the state before the recurrent step, $s_{t-1}$, Luong's with the state
+# The *order*: Bahdanau's decoder attends with the state before the recurrent step, $s_{t-1}$, Luong's with the state
 # after it, $s_t$. The *readout*: Luong et al. join context and state in an attentional vector, $\tilde s_t =
 # \tanh(W_c [c_t; s_t])$ (not concat's $W_c$). *Input feeding*: they hand that vector to the next step. (Bahdanau's decoder takes $c_t$ into the recurrent step itself,
 # and reads out by maxout.) In many programs the name means only the score.

@@ -13,8 +13,8 @@
 # %% [markdown]
 # # 7. Training and searching
 #
-# A translator gives each possible next word a probability. Two questions remain. How do you find a good
-# sentence with these probabilities? And how does training make them good? You search a small tree by
+# A translator gives each possible next word a probability. How do you find a good
+# sentence with these probabilities, and how does training make them good? You search a small tree by
 # hand, ask what a wider search is worth, and decide whether a wrong translation is the fault of the
 # search or of the model. Then you make a trained model write a wrong word, and measure what that costs.
 #
@@ -99,23 +99,22 @@ BeamTree()
 # $$ \hat y = \arg\max_y \frac{1}{\mathrm{lp}(n)} \sum_{t=1}^{n} \log p(y_t \mid y_{<t}, x)
 #    + \mathrm{cp}(y, x) $$ (eq-beam-objective)
 #
-# It adds logs instead of multiplying probabilities, because a product of many small numbers soon becomes
+# It adds logs, because a product of many small numbers soon becomes
 # too small for a computer. The *length penalty* is one of
 #
 # $$ \mathrm{lp}(n) = \Big(\frac{5 + n}{6}\Big)^{\alpha} \qquad\text{or}\qquad \mathrm{lp}(n) = n^{\alpha}
 # $$ (eq-length-penalties)
 #
 # Wu et al. use the one on the left. The one on the right, with $\alpha = 1$, compares means per word. With
-# $\alpha = 0$ neither does anything. The *coverage penalty* reads the attention weights $\alpha_{ti}$, which
-# have nothing to do with the exponent:
+# $\alpha = 0$ neither does anything. The *coverage penalty* reads the attention weights $\alpha_{ti}$ (not the exponent):
 #
 # $$ \mathrm{cp}(y, x) = \beta \sum_{i} \log \min\Big(\sum_{t} \alpha_{ti},\, 1\Big) $$ (eq-coverage-in-search)
 #
 # A source word whose weights sum to 1 or more adds nothing. Any other word adds something negative, and the
-# less it was looked at, the more it costs.
+# less weight it had, the more it costs.
 #
-# Nobody can try all sentences: with $\lvert V\rvert$ words there are $\lvert V\rvert^n$ of length $n$. The beam is a compromise.
-# Neither penalty makes the search *better*. Each changes what the search looks for.
+# **Neither penalty makes the search *better*. Each changes what the search looks for.** And
+# nobody can try all sentences: with $\lvert V\rvert$ words there are $\lvert V\rvert^n$ of length $n$. The beam is a compromise.
 #
 # ## A beam in a few lines
 #
@@ -185,7 +184,7 @@ BeamTree(
 )
 
 # %% [markdown]
-# A beam search *prunes*: it judges a beginning without knowing how it will go on. More room for
+# **A beam search *prunes*: it judges a beginning without knowing how it will go on.** More room for
 # beginnings is also more room for wrong ones.
 #
 # ## The same on a trained model
@@ -203,11 +202,11 @@ BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
 # The right verb form, *réponds*, is in the beam from a width of 2 on. The search sees it and still ranks it
 # second, because the model gives it less. No width can mend that.
 #
-# ## Whose fault?
+# ## Search error or model error?
 #
 # Let $y^*$ be the reference, and let $\hat y \ne y^*$ be what the search returned. Compare their
 # probabilities. In a *search error* the search missed something likelier. In a *model error* the model
-# prefers a wrong sentence to the right one. A sentence may suffer from both; the comparison convicts one:
+# prefers a wrong sentence to the right one:
 #
 # $$
 # \begin{aligned}
@@ -217,8 +216,8 @@ BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
 # $$ (eq-search-error)
 #
 # `force` makes the model write the reference, and so gives $p(y^* \mid x)$. The test knows only this one
-# reference, which limits it: it counts a synonym as an error, and it does not notice that the search missed a likelier
-# sentence other than the reference. It can convict the search, never acquit it.
+# reference: a synonym counts as an error, and a likelier
+# sentence other than the reference goes unnoticed. It can convict the search, never acquit it.
 
 # %%
 wanted = TextPair(english, "je ne réponds jamais à un ingénieur")
@@ -227,15 +226,13 @@ print(f"found  {math.exp(found.score):.2f}  {found.text}")
 print(f"wanted {math.exp(forced.score):.2f}  {forced.text}")
 
 # %% [markdown]
-# ### Measured
+# ### Measured: wider beams, short and long sentences
 #
 # Now the same translator translates two sets of test sentences. The short ones are like those it was trained
 # on. The long ones have 18 to 24 words, more than any of its training, and nearly all join clauses by *, and*, as none of its training does. Beams of 1 to 20 run without a
 # length penalty; two penalties follow. In the table, *length* is the number of words written, as a share
 # of the references', and the errors are counts of sentences. The intervals below the table come from drawing the
-# sentences anew: again and again, as many as there are, with replacement ([chapter 17](17_evaluation.ipynb) explains
-# it). There is
-# one trained model, so they say nothing about another training.
+# sentences anew ([chapter 17](17_evaluation.ipynb)); they say nothing about another training.
 #
 # ```{predict} wider-on-long
 # ```
@@ -268,23 +265,30 @@ for split in ("short", "long"):
 #
 # **Short sentences.** Every setting returns the same BLEU: greedy search already finds what a beam of 20 finds.
 #
-# **Long ones.** From 1 to 20 mean log-probability rises,
+# **Long ones.** A wider beam finds likelier sentences, not better ones. From 1 to 20 mean log-probability rises,
 # {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter.
 # From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the
-# interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`;
+# interval just leaves out zero. {cite:t}`koehn2017` reported that too, and
 # {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with
-# intervals above zero. The fall from 5 to 20 and the rise with the length penalty both come from length. BLEU is a
+# intervals above zero.
+#
+# **Whose fault?** The test finds no search error in any row. The narrow beams did miss likelier
+# sentences; otherwise the log-probability could not rise. But every wrong translation was *more* probable than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
+#
+# </details>
+#
+# <details><summary>How sure is this?</summary>
+#
+# The test can see a search error only where the reference itself is likely, and with a penalty the search seeks another
+# score; then the test only hints. The fall from 5 to 20 and the rise with the length penalty both come from length. BLEU is a
 # brevity penalty ({eq}`eq-brevity`) times a mean of precisions of $n$-grams (runs of $n$ words): the brevity penalty
 # moves more than BLEU does, and the precisions move in the
 # opposite direction.
 #
-# **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score; then the test only hints. It can see a search error only where the reference itself is likely.) The narrow beams did miss likelier
-# sentences; otherwise the log-probability could not rise. But every wrong translation was *more* probable than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
-#
 # </details>
 
 # %% [markdown]
-# ## Not the best, but any: sampling
+# ## Sampling
 #
 # For several translations, draw each word from the model's probabilities. A temperature $\tau$ sharpens or
 # flattens them, as in [soft addressing](02_soft_addressing.ipynb):
@@ -305,7 +309,7 @@ for options in ways:
 # %% [markdown]
 # ## What training asks for
 #
-# So far we took the probabilities as they are. They come from training, and training asks for one thing:
+# So far we took the probabilities as they are. Training asks for one thing:
 # the *true* next word should be likely after the *true* words before it.
 #
 # $$ L = -\frac{1}{N} \sum_{\text{sentences}} \sum_{t} \log p(y_t \mid y_{<t}, x) $$ (eq-nll)
@@ -313,7 +317,7 @@ for options in ways:
 # $N$ is the number of real target words, ends included and padding left out. This is the
 # *cross-entropy*; its exponential $e^L$ is the *perplexity*. A model that shared all probability equally among $m$ words at each step, the true one among them, would have a perplexity of $m$.
 #
-# Add up first, and divide once, at the end. By hand: a batch of 10 words has a loss of 20 nats in all, and
+# **Add up first, and divide once, at the end.** By hand: a batch of 10 words has a loss of 20 nats in all, and
 # one of 190 words has 950. Together that is $970/200 = 4.85$ nats per word. The batches' means are 2 and 5,
 # and their mean, 3.5, is another number: the short batch has too much say in it.
 #
@@ -354,19 +358,20 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # ### Clipping
 #
 # One odd batch can bring a gradient many times the usual length. In plain gradient descent the step is as
-# many times too long, and can undo an epoch. (All trainings of this chapter use AdamW {cite:p}`loshchilov2019`: Adam
-# with a pull of the weights towards 0. It divides by the usual size, so its steps stay in bounds.) *Clipping by
+# many times too long, and can undo an epoch. *Clipping by
 # global norm* takes all gradients $g$ of the model as one vector. A
 # vector above length $c$ is shortened to $c$:
 #
 # $$ g \leftarrow g \cdot \min\Big(1,\, \frac{c}{\lVert g\rVert}\Big) $$ (eq-clip-by-norm)
 #
-# Its direction stays. By hand, with $c = 1$: $(12, -5)$ has length 13 and becomes $(12/13, -5/13)$. Clip each
+# **Its direction stays.** By hand, with $c = 1$: $(12, -5)$ has length 13 and becomes $(12/13, -5/13)$. Clip each
 # number by itself, and $(1, -1)$ points elsewhere: the cosine with the old direction is $17/(13\sqrt2) = 0.92$.
 # `torch.nn.utils.clip_grad_norm_` clips all gradients together, in place, and returns their length before.
+# The trainings of this chapter use AdamW {cite:p}`loshchilov2019`: Adam
+# with a pull of the weights towards 0. It divides by the usual size, so its steps stay in bounds.
 
 # %% [markdown]
-# ## Trained on the truth, living on its own words
+# ## Exposure bias: trained on the truth, living on its own words
 #
 # In training, every step reads the true word before it: *teacher forcing*. In translation, a step reads
 # what the model wrote, right or wrong. Nothing in {eq}`eq-nll` asks what to write after a wrong word. That mismatch
@@ -376,8 +381,8 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # each of 400 test sentences, and let it go on. In one run it reads only true words afterwards, so the one
 # wrong word is all that can disturb it. In the other run it reads what it writes itself.
 #
-# Words are first compared place by place. But a model that writes one word too many, and then all the rest
-# rightly, is wrong at nearly every later place. So the lines below the figure count again: how many words of the true
+# The figure compares words position by position. But a model that writes one word too many, and then all the rest
+# rightly, is wrong at nearly every later position. So the lines below the figure count again: how many words of the true
 # rest does it write *in the same order*?
 #
 # ```{predict} one-wrong-word
@@ -459,15 +464,15 @@ for (by, reads), both in cost.items():
 # without the wrong word it is right in {{ f"{shares['true'][0][0]:.0%}" }}. By the fourth word hardly
 # anything is left of the damage.
 #
-# With its own words read, the curve stays down. By place, a random wrong
+# With its own words read, the curve stays down. By position, a random wrong
 # word costs {{ f"{cost['random','true'][0][0]:.2f}" }} further words if the truth is read again, and
 # {{ f"{cost['random','own'][0][0]:.2f}" }} if its own words are. In order it costs
 # {{ f"{cost['random','true'][1][0]:.2f}" }} and {{ f"{cost['random','own'][1][0]:.2f}" }}. When it reads
-# its own words, most of what looked like damage was a shift. (That count forgives extra words.)
+# its own words, most of what looked like damage was a shift.
 #
-# Whether the model's own words make it worse depends on how you count. A random
+# Whether the model's own words make it worse depends on how you count. And a random
 # word is harsh: the wrong word that the model itself finds likeliest costs
-# {{ f"{cost['likeliest','own'][0][0]:.2f}" }} by place. This model is well trained, on short sentences:
+# {{ f"{cost['likeliest','own'][0][0]:.2f}" }} by position. This model is well trained, on short sentences:
 # measure yours.
 #
 # </details>
@@ -476,9 +481,7 @@ for (by, reads), both in cost.items():
 # ## Practise with wrong words: scheduled sampling
 #
 # Bengio et al. (2015) let a step read the model's own guess now and then, in training too. A *schedule*
-# gives the probability $\epsilon_i$ that a step of update $i$ reads the truth. In the first of these, $c$
-# sets the pace (the paper has an offset $k$ where we write 1) and $\epsilon$ is a floor; in the other two
-# $k$ sets the pace:
+# gives the probability $\epsilon_i$ that a step of update $i$ reads the truth:
 #
 # $$
 # \begin{aligned}
@@ -488,22 +491,22 @@ for (by, reads), both in cost.items():
 # \end{aligned}
 # $$ (eq-scheduled)
 #
+# In the first, $c$ sets the pace and $\epsilon$ is a floor (the paper has an offset $k$ where we write 1); in the other two
+# $k$ sets the pace. In the package: `fit(..., teacher_forcing=schedule)`.
 
 # %% [markdown]
-# In the package: `fit(..., teacher_forcing=schedule)`. Two warnings. First, the objective is not smallest at the true probabilities (Huszár, 2015). After a wrong guess the target is still the
-# reference's word at that place, fitting or not. So even endless data need not teach the true probabilities.
+# Two warnings. First, the objective is not smallest at the true probabilities (Huszár, 2015): after a wrong guess the target is still the
+# reference's word at that position, fitting or not.
 # Second, one can draw for each word of each sentence, as in the paper, or once for a whole step of the batch, as much code does. The shares agree on average. But with one draw for the step, no step
 # mixes true words and guesses.
 #
-# ### Four trainings
+# ### Four trainings compared
 
 # %% [markdown]
 # One small translator is trained four ways, with three seeds: plainly; with labels smoothed by 0.1;
-# with scheduled sampling, from all true words down linearly to half; without clipping. Model, batches in their
-# order, number of updates and learning rate are the same; a seed fixes the first weights, the same for all four, and
-# the places where scheduled sampling reads a guess. Of three rates the highest was best for the *plain* training, by
-# BLEU on validation
-# sentences with the first of the seeds, and all four use it; at other rates, higher ones too, each might do better. In the table *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the same for words 2 to 5 after the wrong one, averaged, when it reads its own words. *Norm above 1* counts updates that clipping touches, or would.
+# with scheduled sampling, from all true words down linearly to half; without clipping. All else is the same.
+#
+# In the table *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the same for words 2 to 5 after the wrong one, averaged, when it reads its own words. *Norm above 1* counts updates that clipping touches, or would.
 #
 # ```{predict} which-helps
 # ```
@@ -541,22 +544,36 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #
 # - **Smoothed labels.** BLEU is {{ seeds_of("smoothing 0.1", *columns["BLEU, greedy"]) }}, against
 #   {{ seeds_of("plain", *columns["BLEU, greedy"]) }}: each seed is above each plain one, with a beam of 5
-#   as well. {cite:t}`vaswani2017` found that smoothing costs perplexity; scored without smoothing, the ranges
-#   overlap here: no difference seen.
+#   as well.
 # - **Scheduled sampling.** A wrong word costs the next one less: {{ seeds_of("sampling to 0.5",*columns["next word"]) }},
 #   against {{ seeds_of("plain",*columns["next word"]) }} after plain training and
-#   {{ seeds_of("smoothing 0.1",*columns["next word"]) }} with smoothed labels. Each of its seeds is below all nine
-#   others; the same holds for the next four words, with its own words read, which is what scheduled sampling practises. Both measures were chosen
-#   afterwards: three seeds do not settle it. In BLEU the ranges of scheduled sampling and plain training overlap, though with equal seeds sampling is above.
+#   {{ seeds_of("smoothing 0.1",*columns["next word"]) }} with smoothed labels. In BLEU the ranges of scheduled sampling and plain training overlap.
 # - **No clipping.** Ranges overlap: no difference seen. Few gradient norms exceed 1, and AdamW bounds its steps anyway.
 #
 # </details>
+
+# %% [markdown]
+# <details><summary>How sure is this?</summary>
 #
+# - Batches in their
+#   order, number of updates and learning rate are the same; a seed fixes the first weights, the same for all four, and
+#   the positions where scheduled sampling reads a guess. Of three rates the highest was best for the *plain* training, by
+#   BLEU on validation
+#   sentences with the first of the seeds, and all four use it; at other rates, higher ones too, each might do better.
+# - {cite:t}`vaswani2017` found that smoothing costs perplexity; scored without smoothing, the ranges
+#   overlap here.
+# - In the cost of a wrong word each seed of scheduled sampling is below all nine
+#   others; the same holds for the next four words, with its own words read, which is what scheduled sampling practises. Both measures were chosen
+#   afterwards: three seeds do not settle it. With equal seeds its BLEU is above the plain one.
+#
+# </details>
+
+# %% [markdown]
 # ## The five sentences, and a real one
 #
 # The package's translator writes the book's five sentences by greedy search and by a beam of five like the
 # table's. Then comes a real caption, the third of
-# [chapter 3](03_additive.ipynb), taken because its translation, by greedy search without a penalty, loses the vests. The reference is *Three men in same colored vests are in the outdoors.* Would a coverage penalty have noticed that the vests are missing? The
+# [chapter 3](03_additive.ipynb), whose translation, by greedy search without a penalty, loses the vests. The reference is *Three men in same colored vests are in the outdoors.* Would a coverage penalty have noticed? The
 # last lines sum each column of the map and compute {eq}`eq-coverage-in-search`.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. Men, in, hard and hats have one strong cell each, at Männer, in, gleich and farbigen. Further down the rows are paler, but for the last, which looks at the end mark."}}
@@ -581,13 +598,13 @@ plt.show()
 
 # %% [markdown]
 # Hardly: *gleich* and *farbigen*, together "of the same colour", have totals of about 1, and *Westen*, the vests, has
-# {{ f"{totals[read.index('▁Westen')]:.2f}" }}. (Whether the penalty changes the choice was not tried.) Most of the penalty of {{ f"{coverage_penalty(totals,0.2).item():.2f}" }} nats comes
-# from the full stop and from words that are translated, *Drei* and *Freien*. The map shows where the model looked, not what became of it.
+# {{ f"{totals[read.index('▁Westen')]:.2f}" }}. Most of the penalty of {{ f"{coverage_penalty(totals,0.2).item():.2f}" }} nats comes
+# from the full stop and from words that are translated, *Drei* and *Freien*. **The map shows where the model attended, not what became of it.**
 
 # %% [markdown]
 # ## My model repeats itself
 #
-# *le chat le chat le chat …* Do not begin with a penalty for repeating; first ask which part is at fault. Stop at
+# *le chat le chat le chat …* First ask which part is at fault. Stop at
 # the first *yes*.
 #
 # | test | if so | then |
@@ -602,13 +619,13 @@ plt.show()
 
 # %% [markdown]
 # `Translator.force` answers the question about perplexity, `recovery` the one about a wrong word, and a map the one about looking
-# again. Each cure helps only in its own line. A beam or a length penalty changes the search; neither mends exposure bias, which is about training.
+# again. Each cure helps only in its own row: a beam or a length penalty changes the search, and does not mend exposure bias.
 #
 # ## Where it breaks
 #
 # **Validation with wrong words fed back.** Let the reference be *a b c d e f* and its end, and let the
-# model write *x a b c d e f*: one word too many. A loss that compares place by place finds every word of
-# it wrong. Give each written word 0.99, and share the rest among 13 others: a wrong place
+# model write *x a b c d e f*: one word too many. A loss that compares position by position finds every word of
+# it wrong. Give each written word 0.99, and share the rest among 13 others: a wrong position
 # costs $\ln(13/0.01) = 7.17$ nats; guessing among the 14 costs only $\ln 14 = 2.64$. So judge by both: the
 # loss with true words fed, and the BLEU of what the model writes by itself.
 
@@ -617,12 +634,16 @@ plt.show()
 # added to its score. And a search that calls `eval()` should give the model back as it was. Otherwise the
 # next update trains without dropout, and nothing says so.
 #
-# **Penalties too early.** If ended sentences and longer beginnings compete for the same places, a
+# <details><summary>Two more traps: penalties too early, and clipping a scaled gradient</summary>
+#
+# If ended sentences and longer beginnings compete for the same places, a
 # division by the length decides who falls. In the package, what has ended keeps its place. Open
 # beginnings of one length compete by their log-probability; penalties rank only what has ended.
 #
-# **Clipping a scaled gradient.** Training in float16 multiplies the loss by a large number, so that small gradients
+# Training in float16 multiplies the loss by a large number, so that small gradients
 # are not lost. Divide first, then clip.
+#
+# </details>
 
 # %% [markdown]
 # ## Questions that readers ask
