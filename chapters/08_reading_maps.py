@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 75
+#     minutes: 70
 #     covers: [F-19, F-24, D-03, D-12, V-05, V-06, V-14, W-02, M-19, M-20, M-21, M-23, P-08, N-05]
 #     exercise: 08_reading_maps
 # ---
@@ -13,10 +13,9 @@
 # %% [markdown]
 # # 8. Reading attention maps
 #
-# A map is a measurement. It has units, it has an error, and it can be shifted by one. In this chapter you
-# learn to read a map, to turn it into links between words, and to score those links. You test a map before
-# you believe it. At the end you know what a diffuse row warns of, and how to notice that a translation has
-# lost a clause.
+# An attention map is a measurement: it has an error, and it can be shifted by one. In this chapter you turn a
+# map into links between words, score those links, and test the map before you believe it. You measure
+# what a diffuse row warns of, and notice that a translation has lost a clause.
 #
 # **You need** entropy from [soft addressing](02_soft_addressing.ipynb) and the error rate of links from
 # [additive attention](03_additive.ipynb). **This chapter covers** links from rows and columns; sure and possible
@@ -29,9 +28,9 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# The translator that comes with the package writes *le chat s'est assis sur le tapis*. Each row of its
-# map belongs to a French word, each column to an English one. Here are two maps of that sentence. One
-# is as the model drew it. In the other, all rows have moved down by one. Which is the shifted one?
+# The translator that comes with the package writes *le chat s'est assis sur le tapis*. In the map of this
+# translation each row belongs to a French word, each column to an English one. In one of these two pictures,
+# all rows have moved down by one. In which?
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of the cat sat on the mat, A and B. Both show a strong band from the upper left to the lower right. In A the first row is empty and the band begins in the second row; in B it begins in the first."}}
 import matplotlib.pyplot as plt
@@ -80,9 +79,9 @@ plt.show()
 # ```{predict} which-is-shifted
 # ```
 #
-# Now the numbers. Link each French word with the English word of the largest weight in its row. Compare
-# these links with those of the grammar that wrote the sentence. The error rate is 0 if both agree and 1 if
-# they share nothing:
+# Now link each French word with the English word of the largest weight in its row, and compare these links with
+# those of the grammar that wrote the sentence. The alignment error rate (AER) is 0 if both agree and 1 if they share
+# nothing:
 
 # %% tags=["hide-output", "hide-until-which-is-shifted"]
 seen = {}
@@ -110,33 +109,31 @@ for name, by in (("A", 1), ("B", 0)):
 # |---|---|---|---|---|---|---|
 # | 0.01 | 0.00 | 0.01 | 0.72 | 0.26 | 0.00 | 0.00 |
 #
-# The row belongs to the word that is *being written*. It says which states were mixed to write *sur*, and not
-# what *sur* did afterwards. (It was computed before *sur* was known; in Bahdanau's order even before *assis*
-# was read.)
+# The row belongs to the word that is *being written*: it tells which states were mixed to write *sur*.
 #
 # - **Link.** The largest weight is on *on*: the link (3, 5), English word 3 and French word 5, both
 #   counted from 0.
 # - **Entropy** {eq}`eq-entropy`: $-2\cdot 0.01\ln 0.01$ $-\ 0.72\ln 0.72$ $-\ 0.26\ln 0.26$ $= 0.68$ nats.
 # - **Effective positions**: $e^{0.68} = 2.0$. The row is as spread out as two equal weights.
 #
-# Rows and columns differ in kind. Each row sums to 1. A column sums to whatever it gets: here from
+# Each row sums to 1. A column need not: here the columns sum to values from
 # {{ f"{cat.weights.sum(0).min():.2f}" }} to {{ f"{cat.weights.sum(0).max():.2f}" }}.
 
 # %% [markdown]
 # ## Links: sure, possible, wrong
 #
 # People who align sentences do not always agree. *Sat* became *s'est assis*. Is *s'* a translation of
-# *sat*? Och and Ney (2003) let annotators mark two kinds of links. A **sure** link is one that every
-# aligner should find. A **possible** link is one that nobody should be blamed for. Let $S$ be the sure
-# links and $P$ the possible ones, with $S \subseteq P$. Let $A$ be the links that were found. Count over all
-# sentences:
+# *sat*? Och and Ney (2003) let annotators mark two kinds of links. A **sure** link should be found; a **possible**
+# link may be found or left out. Let $S$ be the sure links, $P$ the possible ones, with $S \subseteq P$, and $A$ the
+# links that were found. Count over all sentences:
 #
 # $$ \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|} $$ (eq-aer-sure-possible)
 #
-# Finding a possible link adds one to the numerator and one to the denominator. Leave it out, and it does
-# not count as missed: a rate of 0 stays 0, and a higher rate rises only a little. By hand: of the eight
-# links in our sentence, call two possible: *s'* and *est* with *sat*. Let six links be found, five of them
-# sure, and *s'* with *sat*. Then $|A| = 6$, $|S| = 6$, and AER $= 1 - (5 + 6)/12 = 0.083$.
+# Finding a possible link adds one to the numerator and one to the denominator. Leave it out, and
+# a rate of 0 stays 0, and a higher rate rises only a little.
+#
+# By hand: of the eight links in our sentence, call two possible: *s'* and *est* with *sat*. Let six links be found,
+# five of them sure, and *s'* with *sat*. Then $|A| = 6$, $|S| = 6$, and AER $= 1 - (5 + 6)/12 = 0.083$.
 #
 # If every gold link is sure, as in our corpus, the formula becomes {eq}`eq-aer`. With precision
 # $p = |A \cap S|/|A|$ and recall $r = |A \cap S|/|S|$ that is
@@ -164,14 +161,14 @@ print(f"{by_hand:.3f}")
 #
 # - **Rows.** Each target word takes the source word of its largest weight. It never gets two, and it gets
 #   none only if the end of the sentence wins.
-# - **Columns.** Each source word takes the target word that looks at it most.
+# - **Columns.** Each source word takes the target word that gives it the most weight.
 # - **Both**, by *grow-diag* {cite:p}`koehn2003`: start with the links that rows and columns share. Then
 #   add links that one of them has, if they are next to a link taken already (straight or diagonally) and link a word
 #   that has no link yet.
 #
-# With a **threshold**, a row links every word whose weight is above it. The figure has all of this, on the
-# map of the cat. Boxes are gold links, dashed where we called them possible. Beside this map's error rate
-# stands that of the test pairs. Answer the question first, then shift the rows.
+# With a **threshold**, a row links every word whose weight is above it. Try all of this on the map of the cat.
+# Boxes are gold links, dashed where possible. Beside this map's error rate stands that of the test pairs. Answer
+# the question first, then shift the rows.
 
 # %% tags=["hide-input"]
 stored = measured("maps")
@@ -198,20 +195,15 @@ experiment_card(stored["card"])
 # - Choose *s'* and *sat*, and read *columns*: the possible link is gone. Does the rate of this sentence rise?
 
 # %% [markdown]
-# ## Measured: four yardsticks and a shift
+# ## Measured: maps against baselines
 #
-# Is an AER of 0.11 good? Here are the maps of 1,000 test pairs, read in several ways.
-# Next to them are rules that look at no map: a word drawn at random; the diagonal; and IBM Model 1,
-# the word counter that [the capstone](19_judge.ipynb) explains. It is set up twice: as the library NLTK has it, for
-# five rounds;
-# and *with care*, for twenty, where a word that comes twice counts twice, and nothing is linked to the
-# empty word (an extra source word for what has no partner). The last line is no rule but a limit: the lowest rate that one link
-# for each target word can reach.
+# Is an AER of 0.11 good? Compare it with baselines that use no map: links drawn at random; the diagonal; and
+# IBM Model 1, the word counter that [the capstone](19_judge.ipynb) explains. The counter is set up in two ways: as the library NLTK has it, and *with care*, where a word that comes twice counts twice, and nothing is linked
+# to the empty word (an extra source word for what has no partner).
 #
-# For *grow-diag*, as in the package's `evaluate`, a row also links every word with a weight above
-# 0.25. (It was set on validation pairs, where 0.2 to 0.3 do about as well.) An interval is for other *sentences* like these: the sentences are drawn again, with
-# replacement. For other *trainings* there is a column with three smaller translators, trained from three
-# seeds, each on one pass over the pairs.
+# Four translators draw maps of 1,000 test pairs: the package's, and three smaller ones, trained from three seeds, each
+# on one pass over the pairs. The chart has those of the package's translator. *Swapped* has its links with source and
+# target exchanged; *shifted* has its rows moved by one.
 #
 # ```{predict} map-or-counter
 # ```
@@ -309,8 +301,6 @@ RULES = {
 for name, rule in RULES.items():
     spread = low_high(interval(careful)) if "care" in name else ""
     rows.append([name, f"{yard[rule]:.3f}", spread, ""])
-heads = ("links from", "AER", "95% interval", "three seeds")
-display(ResultTable(heads, rows, "Alignment error rate on the test pairs"))
 
 figure, ax = plt.subplots(figsize=(5.8, 2.9))
 shown = {name: aer[name] for name in ("grow-diag", "rows")} | {
@@ -333,40 +323,48 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - Shifted by one, up or down, the maps are worse than the diagonal, which looks at no word: for the package's model and each seed. (Random words have {{ f"{yard['at random']:.2f}" }}.)
-# - *Swapped* has the same links with source and target exchanged. Nothing refuses such pairs: both are
-#   numbers. The rate, {{ f"{aer['swapped']:.2f}" }}, looks like a bad model's.
+# - **Shifted by one, up or down, the maps are worse than the diagonal, which looks at no word:** for the package's model and each seed.
+# - *Swapped*, with {{ f"{aer['swapped']:.2f}" }}, looks like a bad model. No program refuses such pairs: both are
+#   numbers.
 # - *Grow-diag* has a lower rate than rows, in this model and in every seed.
 # - **IBM Model 1, set up with care, has {{ f"{yard['ibm1 grow-diag, with care']:.3f}" }}:** above the package's model,
 #   but below all three small ones. Whether maps beat the counter depends on how both are set up.
 #
 # </details>
+#
+# All ways to read the links, with the three seeds:
+
+# %% tags=["hide-input", "hide-output"]
+heads = ("links from", "AER", "95% interval", "three seeds")
+ResultTable(heads, rows, "Alignment error rate on the test pairs")
 
 # %% [markdown]
 # <details><summary>How sure is this?</summary>
 #
-# - *Grow-diag* does two things: it reads both
-#   sides, and it has the threshold. In the package's model each helps by itself.
-# - IBM Model 1 counts the pairs that the network learnt from. As NLTK has it, read from both sides, it has
+# - An interval is for other *sentences* like these: the test sentences are drawn again, with replacement. The three
+#   seeds are for other *trainings*. The last line is the lowest rate that one link for each target word can reach.
+# - *Grow-diag* reads both sides, and as in the package's `evaluate` it has a threshold: a row also links every
+#   word with a weight above 0.25. In the package's model each helps by itself. (The threshold was set on validation
+#   pairs, where 0.2 to 0.3 do about as well.)
+# - IBM Model 1 counts the pairs that the network learnt from, for five rounds as NLTK has it, and for twenty with
+#   care. As NLTK has it, read from both sides, it has
 #   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its whole interval, as is each small one: {{ low_high(of_seeds["grow-diag"]) }}. Read one
 #   way, the counter has {{ f"{yard['ibm1']:.3f}" }}, and the maps are below that as well. But NLTK counts a word that comes
 #   twice as two halves. With care it is below the small models by less than 0.01, and its interval reaches into their
-#   range. The maps had help, too: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
+#   range.
+# - The maps had help, too: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
+# - The rate of the corpus, {{ f"{aer['rows']:.3f}" }} for rows, counts links, so long sentences count for more. The mean of the sentences' own
+#   rates is {{ f"{mean_of_sentences:.3f}" }}.
 #
 # </details>
 
 # %% [markdown]
-# The mean of the sentences' own rates is {{ f"{mean_of_sentences:.3f}" }} for rows; the rate of the corpus is
-# {{ f"{aer['rows']:.3f}" }}. Long sentences count for more in the second.
-
-# %% [markdown]
 # ## Find the shift
 #
-# Where does a shift come from? Mostly from the label shift. In training the decoder *reads* `<bos>` and
-# then all words, and *writes* all words and then `<eos>`. Row $t$ belongs to the word that is written at
-# step $t$. Label it with the word that is read, and every row stands one too high: *le* gets the row of
-# *chat*. Other programs keep a list that begins with an empty row for `<bos>`. Label that list with the
-# words that are written, and every row is one too low, as in A. Real libraries had such bugs: OpenNMT-tf
+# **Row $t$ belongs to the word that is written at step $t$.** Most shifts come from other labels. In training the
+# decoder *reads* `<bos>` and then all words, and *writes* all words and then `<eos>`. Label row $t$ with the word
+# that is read, and every row stands one too high: *le* gets the row of *chat*. Begin the list of rows with an empty
+# one for `<bos>`, and every row is one too low, as in A. Real libraries had such bugs: OpenNMT-tf
 # fixed the offset of its alignment vectors twice (pull requests 304 and 447).
 #
 # <details><summary>Which row finds a word’s partner?</summary>
@@ -380,16 +378,13 @@ plt.show()
 # </details>
 
 # %% [markdown]
-# Two cheap tests come first, before anything is drawn. The shape catches missing rows and extra labels, and
-# the sums of the rows catch an empty one.
+# Before you draw a map, test its shape, which catches missing rows and extra labels, and the sums of its rows,
+# which catch an empty one. With gold links a short loop then finds the shift: the right one has the lowest rate.
 #
-# Without gold links, use what you are sure of yourself, over many sentences: a name, a number, or the
-# question mark. Compare shifts: the right one has the most hits. Do not expect a hit every time. In these maps, which
-# are not shifted, the row of *?* is strongest on *?* in {{ f"{marks[0]:.2f}" }} of the questions, and in
-# {{ low_high(marks[1:], ".2f") }} with the small models.
-#
-# With gold links a short loop finds the shift: the right one has
-# the lowest rate.
+# Without gold links, use words that you are sure of, over many sentences: a name, a number, or the
+# question mark. Compare shifts: the right one has the most hits, though not a hit every time. In the maps of these
+# four models, which are not shifted, the row of *?* is strongest on *?* in {{ low_high(marks, ".2f") }} of the
+# questions.
 
 
 # %%
@@ -421,10 +416,10 @@ print(f"shifted by {by:+d}", rates)
 # ## Three shapes, and a real caption
 #
 # Where both languages keep one order, the map is **monotone**. Where they do not, it **jumps**. Where the
-# model finds no single word, it is **diffuse**. Do not choose your examples by eye; let a rule choose. Here:
-# the cat, which you know; then, of the test sentences of 6 to 9 words whose links are nearly right, the one
-# that fits the diagonal least; then the one with the highest mean normalised entropy. The fourth map is that
-# of a German caption, from [chapter 3](03_additive.ipynb)'s translator. Nobody has drawn its gold links.
+# model finds no single word, it is **diffuse**. A rule chose these examples, not the eye: the cat; then, of the test
+# sentences of 6 to 9 words, the one that fits the diagonal least although its links are nearly right; then the one
+# whose rows are most spread out. The fourth map is that of a German caption, by [chapter 3](03_additive.ipynb)'s
+# translator.
 
 
 # %% mystnb={"image": {"alt": "Four attention maps, the first three with gold links boxed. Monotone: the cat, strong cells along the diagonal. Reordered: strong cells that jump away from the diagonal. Diffuse: pale rows with weight on many words. A real caption: man, preparing and stove have one strong cell each, most other rows are spread out."}} tags=["hide-input"]
@@ -474,19 +469,18 @@ wide = dict(zip(caption["tokens"], effective_positions(real[None])[0].tolist()))
 #
 # In the caption, *A man preparing food on the stove*, every word is right: *on*, whose row is the widest with
 # {{ f"{wide['▁on']:.1f}" }} effective positions, as well as *stove*, whose row is the narrowest with
-# {{ f"{wide['▁stove']:.1f}" }}. So a wide row need not be an error. One sentence shows that, and nothing else; below, many are counted.
+# {{ f"{wide['▁stove']:.1f}" }}. So a wide row need not be an error.
 #
 # ## How spread out, honestly
 #
-# The panels below show one sentence word by word: normalised entropy, largest weight, effective positions.
-# Two other popular numbers mislead.
+# Divide a row's entropy by $\ln T_s$, the entropy of equal weights on all $T_s$ source tokens. This share, the
+# **normalised entropy**, runs from 0 to 1 whatever the length. Two popular numbers mislead:
 #
-# **Entropies of sentences of different lengths.** A uniform row over 5 words has 1.61 nats, one over 20
-# words 3.00, and both are as diffuse as can be. Divide by $\ln T_s$, the entropy of equal weights on all
-# $T_s$ source tokens: this share, the **normalised entropy**, runs from 0 to 1.
-#
-# **Counting the weights above 0.1.** A uniform row over nine words has nine such weights. Over ten words it
-# has none: the most diffuse row of all counts as empty. The exponential of the entropy has no such edge.
+# - **Entropies in nats of sentences of different lengths.** A uniform row over 5 words has 1.61 nats, one over 20
+#   words 3.00, and both are as diffuse as can be.
+# - **Counting the weights above 0.1.** A uniform row over nine words has nine such weights. Over ten words it
+#   has none: the most diffuse row of all counts as empty. Effective positions, the exponential of the entropy, have no
+#   such edge.
 
 # %% mystnb={"image": {"alt": "Three panels over the French words of the cat sentence. Normalised entropy and effective positions are low at chat and tapis and highest at est and s'; the largest weight does the reverse."}}
 for n in (5, 9, 10, 20):
@@ -499,15 +493,14 @@ plot_statistics(cat.weights, cat.tokens)
 plt.show()
 
 # %% [markdown]
-# The line on a row of zeros is a third trap. A row that was never filled, such as that of a pad, has entropy 0
-# by the formula, which reads as "perfectly focused". The package gives NaN, so that no mean can hide it.
+# A row that was never filled, such as that of a pad, has entropy 0 by the formula, which reads as "perfectly
+# focused". The package gives NaN, so that no mean can hide it.
 #
-# ### Who looks around?
+# ### Which words have diffuse rows?
 #
-# It is often said that *function words* have diffuse rows because they have no word of their own to look at.
-# Ghader and Monz (2017) found that it depends on the part of speech. Here is the mean entropy of the row
-# that writes a word, on the test pairs. It is in nats, over sentences of all lengths. With each row's entropy divided by $\ln T_s$,
-# the groups of the table keep their order in the package's model (for the seeds this was not tried).
+# It is often said that *function words* have diffuse rows because they have no partner of their own. Ghader and Monz
+# (2017) found that it depends on the part of speech. The table has the mean entropy of the row that writes a word,
+# in nats, over all test pairs.
 #
 # ```{predict} who-looks-around
 # ```
@@ -542,19 +535,20 @@ ResultTable(
 # **"Function words are diffuse" is half true**: *à* and *au* are, articles are not, and *de*, *du* and *par* are in the small models alone.
 #
 # Articles are function words, and their rows are sharper than those of the last five groups, in the package's
-# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. One English word often stands for several French ones (*?* has its own partner); that may be why, but it was not tested. *Rarer words*, nearly all nouns, verbs and adjectives, are a little sharper than articles in each model. These models were trained with {eq}`eq-look-at-each-word`: each source word, article or not, should be looked at about once.
+# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. There one English word often stands for several French ones; that may be why, but it was not tested. *Rarer words*, nearly all nouns, verbs and adjectives, are a little sharper than articles in each model.
+#
+# The training asked each source word, article or not, to get a total near 1 ({eq}`eq-look-at-each-word`). With each row's entropy divided by $\ln T_s$, the groups of the table keep their order in the package's model; for the seeds this was not tried.
 #
 # </details>
 
 # %% [markdown]
-# In training, entropy starts near its maximum, as a fresh model's weights are nearly uniform, and falls while links appear: see [chapter 3](03_additive.ipynb).
+# In training, entropy starts near its maximum and falls while links appear ([chapter 3](03_additive.ipynb)).
 #
 # ## Does a diffuse row predict an error?
 #
-# Let the model read the true words, and mark each step whose likeliest word is not the true one. Does
-# its row have a higher entropy there? The **area under the ROC curve** answers in one number. Pick a wrong step
-# and a right one at random: how often does the wrong one have the higher entropy? By chance it is 0.5. A rival needs no
-# map: one minus the probability of the likeliest word at the output. The model was trained on at most 12 words.
+# Let the model read the true words, and mark each step whose likeliest word is not the true one. Does its row have a higher entropy there? The **area under the ROC curve** answers in one number. Pick a wrong step
+# and a right one at random: how often does the wrong one have the higher entropy? By chance it is 0.5. A baseline needs no
+# map: one minus the output's probability of the likeliest word. The model was trained on at most 12 words.
 #
 # ```{predict} does-it-warn
 # ```
@@ -584,33 +578,27 @@ ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seed
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Entropy, normalised or not, warns: every area is above 0.5. The output warns better, at every length, in
-# each of the four models. So look at the output's probability *first*, and at the map to understand what
-# went wrong. With sentence length, normalised entropy rises while BLEU
-# falls. Neither need cause the other.
+# **Look at the output's probability first, and at the map to understand what went wrong.** Entropy, normalised
+# or not, warns: every area is above 0.5. The output warns better, at every length, in each of the four models.
+#
+# With sentence length, normalised entropy rises while BLEU falls. Neither need cause the other.
 #
 # </details>
 
 # %% [markdown]
 # ## The lost clause
 #
-# Columns tell what rows cannot. The **total** of a source word is the weight it got over the whole
-# translation, $C_i = \sum_t \alpha_{ti}$. A word that was left out should have little. How little? The rows
-# sum to 1, so
+# The **total** of a source word is the weight it got over the whole translation, $C_i = \sum_t \alpha_{ti}$. A word
+# that was left out should have little. How little? The rows sum to 1, so
 #
 # $$ \frac{1}{T_s} \sum_{i=1}^{T_s} C_i = \frac{1}{T_s} \sum_{t=1}^{T_t} \sum_{i=1}^{T_s} \alpha_{ti}
 #    = \frac{T_t}{T_s} $$ (eq-mean-coverage)
 #
-# for *every* map. The mean of the totals depends on the two lengths and on nothing else, so a "mean coverage" says
-# nothing about the attention. Call $T_t/T_s$ the **share** of a source word. One may want to compare each total with
-# the share. But a translation that drops a clause is short, so its share is low:
-# the fault lowers its own bar.
+# for *every* map: a "mean coverage" depends on the two lengths alone and says nothing about the attention.
 #
-# The figure has one sentence and its totals; the table asks which bar is better. A source word is
-# *missing* if none of its linked words in the reference occurs in the translation; roughly, since a synonym counts
-# as a gap, and a *the* that was lost counts as translated if any *le* occurs. Two warnings get an area under the
-# curve, where chance is 0.5: small totals, and small totals
-# divided by the share.
+# Call $T_t/T_s$ the **share** of a source word. To compare each total with the share seems fair. But a translation
+# that drops a clause is short, so its share is low: the fault lowers its own bar. **Compare totals with 1**, the
+# weight of one target word.
 
 # %% mystnb={"image": {"alt": "Bars of the total weight of each English word of a long sentence, with a line at the share, and a line at 1. No bar is below half of the share, and several are below one half."}} tags=["hide-input"]
 long = TextPair(
@@ -640,6 +628,16 @@ ax.set(xlabel="total weight", ylim=(len(places) - 0.5, -0.9))
 ax.grid(False, axis="y")
 plt.show()
 
+# %% [markdown]
+# The rabbit is gone, and the bridges are built by the child. The report marks a word whose total is below
+# half of what is expected. By default that is the share, and it finds nothing. With `expected=1.0` it marks the
+# orange words, some of them in the clause that is lost. *Rabbit* is not among them: it got its weight, and was left
+# out all the same.
+#
+# So a total is a hint. Over many sentences the absolute bar separates missing words from others a little better than
+# the share does, but neither finds all, and some of the alarms are false.
+
+# %% tags=["hide-input", "hide-output"]
 long_ones = ("15 to 21", "24 to 30")
 LABELS = {
     "area, share": "area of shares",
@@ -672,15 +670,10 @@ heads = ("measured", *(f"{length} words" for length in long_ones))
 ResultTable(heads, rows, "Which source words are missing?", "in brackets: three seeds")
 
 # %% [markdown]
-# The rabbit is gone, and the bridges are built by the child. The report marks a word whose total is below
-# half of what is expected. By default that is the share, and it finds nothing. With `expected=1.0` (a word
-# needs the weight of one target word) it marks the orange words, some of them in the clause that is lost.
-# *Rabbit* is not among them: it was looked at, and left out all the same.
-#
-# Judge by the absolute bar, and take it as a hint: it separates missing words from others a little better
-# than the share does, but neither finds all, and some of the alarms are false.
-#
 # <details><summary>How sure is this?</summary>
+#
+# A source word is counted as *missing* if none of its linked words in the reference occurs in the translation; roughly,
+# since a synonym counts as a gap, and a *the* that was lost counts as translated if any *le* occurs.
 #
 # Where translations are shorter than their sources, the absolute bar is the higher one. That it finds more of
 # the missing words is no surprise. It has a price: at each length a smaller share of its alarms is right in three of the
@@ -697,10 +690,10 @@ ResultTable(heads, rows, "Which source words are missing?", "in brackets: three 
 # So check in this order:
 #
 # 1. **The lengths.** The package's model writes {{ f"{written_per[0]:.2f}" }} tokens for each source token
-#    up to 12 words and {{ f"{written_per[-1]:.2f}" }} from 24 on. Seeing that takes no attention.
-# 2. **The totals**, against an absolute bar. They say *where* something is missing.
-# 3. **The sentence.** A total is a hint: a word can be translated from its neighbour's state, and a word
-#    that was looked at can be left out.
+#    up to 12 words and {{ f"{written_per[-1]:.2f}" }} from 24 on. That takes no attention to see.
+# 2. **The totals**, against an absolute bar. They hint *where* something is missing.
+# 3. **The sentence.** A word can be translated from its neighbour's state, and a word with its full weight can be
+#    left out.
 #
 # ## Pieces of words
 #
@@ -711,8 +704,8 @@ ResultTable(heads, rows, "Which source words are missing?", "in brackets: three 
 # $$ \bar\alpha_{ab} = \frac{1}{|\{t : g(t) = a\}|} \sum_{t:\, g(t) = a}\; \sum_{i:\, g(i) = b} \alpha_{ti}
 # $$ (eq-merge-pieces)
 #
-# **Columns are summed**: to look at a piece of a word is to look at the word. **Rows are averaged**: each
-# piece of a target word looked somewhere, and they share one row. By hand: the two pieces of one target word
+# **Sum columns**: weight on a piece of a word is weight on the word. **Average rows**: the pieces of a target word
+# share one row. By hand: the two pieces of one target word
 # have the rows $(0.2, 0.5, 0.3)$ and $(0.4, 0, 0.6)$, and the last two columns are one source word. Merged, the
 # row is $(0.3, 0.7)$ and still sums to 1. Average the columns, and it sums to 0.65; sum the rows, and it sums
 # to 2. `word_numbers` of the vocabulary says which piece belongs to which word, and `<eos>` is a word of its own.
@@ -741,20 +734,18 @@ MapReader(
 )
 
 # %% [markdown]
-# The table has the rates of a small translator of pieces; the figure is one of its maps. Merge the pieces, and
-# watch links and rate. *Merged*: the largest weight of each row of the merged map. *Any piece*: words are linked
-# where any of their pieces are. *First piece*: one row and one column for each word. *As if words*: the numbers
-# of pieces taken for numbers of words. That is a mistake, and it goes unnoticed, since both are numbers. It
-# has by far the highest rate. Between the other three, one small training decides nothing: choose on
-# validation pairs, and say which you took.
+# Merge the pieces in the figure, and watch links and rate. In the table, *merged* takes the largest weight of each row
+# of the merged map; *any piece* links words where any of their pieces are linked; *first piece* has one row and one column
+# for each word. *As if words* takes numbers of pieces for numbers of words. This mistake goes unnoticed, since both are
+# numbers. It has by far the highest rate. Between the other three, choose on validation pairs: one small training
+# decides nothing.
 #
 # ## The map under beam search
 #
-# A beam keeps several unfinished translations and reorders them at each step. The row that was computed at
-# step $t$ belongs to the candidate that was *then* in that place; the winner may have been elsewhere. So a
-# program must carry each candidate's rows along when it reorders the candidates. If it does not, the map is
-# a patchwork of several sentences, and each row still sums to 1. The package carries them along. Here is a test for any library (it needs a winner that changed places): translate with the beam, then *force* the finished sentence, and compare. The first five are the
-# sentences of this book.
+# A beam keeps several unfinished translations and reorders them at each step. **A program must reorder each
+# candidate's rows with it.** If it does not, the map is a patchwork of several sentences, and each row still sums to 1.
+# Here is a test for any library: translate many sentences with the beam, then *force* the finished sentences, and compare
+# the maps. The first five are the sentences of this book.
 
 # %%
 sentences = [p.source for p in (*FIVE, *test[:50])]
@@ -767,8 +758,8 @@ print(*(f"{t.source:45s} {t.text}" for t in with_beam[:5]), sep="\n")
 print(len(with_beam), "maps under the beam are those of the finished sentence")
 
 # %% [markdown]
-# If your library gives no map under beam search, the second step *is* the answer: force what it wrote.
-# The same holds if you want the map of a reference, or of somebody else's translation.
+# If your library gives no map under beam search, force what it wrote. The same gives you the map of a reference, or of
+# somebody else's translation.
 #
 # ## Where it breaks
 #
@@ -789,7 +780,7 @@ print(len(with_beam), "maps under the beam are those of the finished sentence")
 # <details><summary>All translations are right, but the weight piles up on the end of the sentence. Why?</summary>
 #
 # The end has a state too. It belongs to no word, and its forward half has read the whole sentence. A step that
-# needs no word in particular may look there. (Large language models put much weight on their first tokens, *attention sinks*
+# needs no word in particular may attend to it. (Large language models put much weight on their first tokens, *attention sinks*
 # {cite:p}`xiao2024`; whether the end is one here was not tested.) Leave the column in the map, so that rows sum to 1, and out of
 # the links. If *every* row does it, ask whether the weights matter at all: replace them by uniform ones and
 # translate again.
@@ -799,7 +790,7 @@ print(len(with_beam), "maps under the beam are those of the finished sentence")
 # <details><summary>Why is the alignment bad although the translation is good?</summary>
 #
 # No link is shown in training. A state has read its neighbours, so a word can be fetched from the
-# place next to it. In Bahdanau's order the query is formed before the word just written is read, which may matter as well (it was not tested).
+# position next to it. In Bahdanau's order the query is formed before the word just written is read, which may matter as well (it was not tested).
 # [Chapter 3](03_additive.ipynb) counts how many misses are off by one word. First rule out a shift.
 #
 # </details>
@@ -855,9 +846,9 @@ print(len(with_beam), "maps under the beam are those of the finished sentence")
 #   Set it beside simple rules and other seeds.
 # - Here a map that is off by one has a worse rate than the diagonal, which needs no model.
 # - Divide entropies by $\ln T_s$. Here articles are sharp, pieces of expressions are not.
-# - Here a wide row warns of an error, and the output's own probability warns better.
+# - Here a diffuse row warns of an error, and the output's own probability warns better.
 # - The mean of the totals is $T_t/T_s$ whatever the map. To find a lost clause, look at the lengths first, then
-#   at totals, here against an absolute bar.
+#   at totals against an absolute bar.
 # - Merge pieces: sum columns, average rows. Under a beam, force the finished sentence.
 #
 # **Now you.** [The exercise](../exercises/08_reading_maps.ipynb) has you write entropy, coverage and the

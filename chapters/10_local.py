@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 50
 #     covers: [F-17, F-31, M-08, M-12, V-09, T-08, D-10, D-18, E-01]
 #     exercise: 10_local
 # ---
@@ -14,7 +14,7 @@
 # # 10. Through a window: local attention and sparse patterns
 #
 # In a sentence of a thousand words nearly all attention weights are nearly zero, yet each of them was
-# computed. In this chapter you look through a window instead. You learn where to put it, what it saves,
+# computed. In this chapter each query attends to a window only. You learn where to put it, what it saves,
 # what it can never see, and what a mask does to the cost.
 #
 # **You need** [soft addressing](02_soft_addressing.ipynb),
@@ -85,8 +85,8 @@ LocalWindow(
 # - Gaussian at their distances: .282 .839 .920 .371.
 # - Product: **.153 .056 .111 .100**. The sum is **0.42**, not 1.
 #
-# The largest weight is on *sat*, 1.6 places from the centre. The Gaussian bends the choice; it does not
-# make it.
+# The largest weight is on *sat*, 1.6 positions from the centre: the Gaussian favours the centre, and the scores
+# still count.
 
 # %%
 e = torch.tensor([0.8, 2.5, 1.2, -0.9, -0.3, 0.5], dtype=torch.float64)
@@ -101,8 +101,8 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 # %% [markdown]
 # ## One step a line
 #
-# Luong et al. {cite:p}`luong2015` give two ways to place the window. *Local-m* (monotonic) puts it where
-# the decoder has got to. *Local-p* (predictive) asks the decoder state $s_t$. Let $\sigma(\cdot)$ be the
+# Luong et al. {cite:p}`luong2015` give two ways to place the window. *Local-m* (monotonic) centres it at the decoder's
+# step. *Local-p* (predictive) predicts the centre from the decoder state $s_t$. Let $\sigma(\cdot)$ be the
 # logistic function, $S$ the number of words in *this* sentence, and $W_p$ and $v_p$ learned parameters:
 #
 # $$
@@ -148,8 +148,7 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 #
 # where $\ell$ is the loss, and the factor in front of the sum is $S$ times the slope of the logistic
 # function. **A second surprise:** the sum runs over the window. Only words that the centre already sees
-# can pull it. Nothing tells it that the right word stands ten places away. And near both ends of the
-# sentence the slope is small.
+# can pull it. Nothing tells it that the right word stands ten positions away.
 #
 # **A third surprise:** with local-p, rows sum to less than 1,
 #
@@ -163,14 +162,12 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 #
 # $$ \underbrace{O(S\,d)}_{\text{global}} \qquad\text{against}\qquad \underbrace{O(D\,d)}_{\text{local}} $$ (eq-local-cost)
 #
-# if nothing else depends on $S$. A program that projects all keys first has already paid for all $S$ of
-# them. `LocalAttention` on raw keys needs as many operations for one query at $S = 2000$ as at $S = 50$,
-# because it projects only the keys in the window. (In a decoder all keys are projected once, before the
-# first step.)
+# if nothing else depends on $S$. `LocalAttention` projects only the keys in the window, so one query needs as many
+# operations at $S = 2000$ as at $S = 50$. A program that projects all keys first has already paid for all $S$ of them.
 #
 # ## A few lines that touch nothing else
 #
-# So the positions come first, and everything after that is computed for them alone. For one sentence and
+# **Choose the positions first, and compute everything after that for them alone.** For one sentence and
 # the general score:
 
 
@@ -204,10 +201,9 @@ print(f"centre {p:.2f}: words {seen.tolist()}, row sum {weights.sum():.2f}")
 # %% [markdown]
 # ## The NaN probe
 #
-# A program calls itself local. How do you find out whether it is? Weights that are
-# not 0 outside the window give a program away. Zeros prove nothing: a mask makes them after all scores were computed. Poison what it
-# should not read: put NaN, "not a number", into the keys and values outside the window. Then see whether
-# the context is still a number.
+# A program calls itself local. Is it? **Poison what it should not read**: put NaN, "not a number", into the keys and
+# values outside the window. If the context is NaN, the program has read them. (Zero weights prove nothing: a mask
+# makes them after all scores were computed.)
 #
 # Three other programs are also taught as local attention. One cuts the window by a mask. One multiplies
 # *all* weights by the Gaussian. One hands the Gaussian to a function that masks where its argument is 0.
@@ -260,7 +256,7 @@ ResultTable(heads, rows, "Is it local?")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Only gathering passes. A sum or a product with a NaN is NaN, and a weight of 0 does not help, since $0 \cdot
+# **Only gathering passes.** A sum or a product with a NaN is NaN, and a weight of 0 does not help, since $0 \cdot
 # \text{NaN}$ is NaN as well.
 #
 # - The mask gives the right numbers without the poison, but it has read all 40 words to do so.
@@ -278,10 +274,9 @@ ResultTable(heads, rows, "Is it local?")
 #
 # ## Read the window off the gold links
 #
-# How wide must a window be? You can answer that without training anything. The toy corpus comes with gold
-# links: source position $i$, target position $t$. We count how many of them lie within $D$ of the centre
-# $t$, and how many within $D$ of a *scaled* centre, which knows the lengths $S$ of the source and $T$ of
-# the target:
+# How wide must a window be? Gold links answer that without any training. Of the toy corpus's links, from source position
+# $i$ to target position $t$, count how many lie within $D$ of the centre $t$, and how many within $D$ of a *scaled*
+# centre, which knows the lengths $S$ of the source and $T$ of the target:
 #
 # $$ p_t = t\,\frac{S}{T} $$ (eq-scaled-centre)
 
@@ -337,17 +332,15 @@ plt.show()
 # {{ f"{-drift[96, False][-1]:.1f}" }} words on average. Over the whole of these sentences a window of $D = 5$
 # around $t$ holds {{ f"{share(drawn[96], 5):.0%}" }} of the links, and one around the scaled centre
 # {{ f"{share(drawn[96], 5, True):.0%}" }}. But while you translate you do not know $T$ yet, so local-m has
-# no such centre. (A mean ratio from the training sentences could stand in for it; that was not tried.)
+# no such centre.
 
 # %% [markdown]
-# A shared task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
-# pairs from the proceedings of the Canadian parliament, with {{ f"{hansards['links']:,}" }} sure gold
-# links. (`benchmarks/local.py` counts them.) A window of $D$ =
-# {{ ", ".join(map(str, hansards["widths"][1:])) }} around $t$ holds
-# {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of these links, and one around the scaled
-# centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy
-# grammar flatters local attention:** up to 48 words, each of these windows around $t$ holds more of its links
-# than of the real ones, whose sentences are of all lengths. At $D = 5$ one in ten of the sure links is outside, at $D = 10$ one in a hundred; the possible links are not counted. Luong et al. took $D = 10$.
+# **A toy grammar flatters local attention.** A shared task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }}
+# English–French pairs from the proceedings of the Canadian parliament, with {{ f"{hansards['links']:,}" }} sure gold
+# links. A window of $D$ = {{ ", ".join(map(str, hansards["widths"][1:])) }} around $t$ holds
+# {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of these links. Up to 48 words, each of these windows around
+# $t$ holds more of the toy corpus's links than of the real ones, whose sentences are of all lengths. Luong et al. took
+# $D = 10$, which leaves out one in a hundred of the real links.
 #
 # In the book's five sentences and a real caption with its map, what would a window of $D = 2$
 # around $t$ cut off?
@@ -366,25 +359,18 @@ plot_attention(real_map, caption["source_tokens"], caption["tokens"])
 plt.show()
 
 # %% [markdown]
-# The model of [chapter 3](03_additive.ipynb) is global. Its map shows what a window of 2 would have cut off: {{ f"{lost.mean():.0%}" }} of the weight on average.
-# In the first row, which writes *A*, it is {{ f"{lost[0]:.0%}" }}: most of its weight is on the full stop and the end
-# mark, seven and eight places off, perhaps a place to rest. No other row loses more than {{ f"{lost[1:].max():.0%}" }}: this caption keeps near the diagonal.
+# In the map of the caption, from [chapter 3](03_additive.ipynb)'s global model, it cuts off {{ f"{lost.mean():.0%}" }} of
+# the weight on average. In the first row, which writes *A*, it is {{ f"{lost[0]:.0%}" }}: most of its weight is on the
+# full stop and the end mark, seven and eight positions off. No other row loses more than {{ f"{lost[1:].max():.0%}" }}.
 
 # %% [markdown]
 # ## Where it helps, and where it fails
 #
-# Here are three tasks on letters. Each writes them in a code; what differs is the order.
-# *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal
-# drifts, far more than in French: with 10 letters local-m sees no letter in the last 8 of 20 steps (in the first of
-# these it sees the end mark). Three models differ in their attention; the window has $D = 2$. The learning rate of
-# each was the best of three on validation sentences; for local-m, in *reverse* and *double*, it is the highest that
-# was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right only at its
-# own place. If a model writes one letter too many, all later ones stand one place off; if it stops early, the
-# missing letters count as wrong. (How often either happens was not counted. In *substitute* and *reverse* a letter
-# one place off is right about as
-# often as a guess. A missing letter never is: so stopping early can bring a model below a guess.) Two rules need no
-# model: a letter drawn at random, and the code of the source letter
-# at $t$. The last row of each task is the share of its links within 2 of $t$.
+# Three tasks write letters in a code; what differs is the order. *Substitute* keeps it, *reverse* turns it round, and
+# *double* writes each letter twice, so that the diagonal drifts, far more than in French. Three models differ in their
+# attention; the window has $D = 2$. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as
+# right only at its own position. A baseline needs no model: the code of the source letter at $t$. The last row
+# of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences
 # ```
@@ -400,24 +386,25 @@ def span(values, form=".2f"):
     return low if low == high else f"{low} to {high}"
 
 
-SIZES, RULES = (
-    ("10", "15", "25"),
-    {"at random": "at random", "letter at t": "same place"},
-)
+SIZES = ("10", "15", "25")
+RULES = {"letter at t": "same place", "links in the window": "window"}
 rows = []
 for task, kinds in stored["runs"].items():
     for kind in kinds:
         spans = [span(right(task, kind, size)) for size in SIZES]
         rows.append([f"{task}, {kind}", *spans])
-    for name, key in (*RULES.items(), ("links in the window", "window")):
+    for name, key in RULES.items():
         found = stored["rules"][task][key]
         rows.append([f"{task}, {name}", *(f"{found[size]:.2f}" for size in SIZES)])
+guess = span(
+    [x for rule in stored["rules"].values() for x in rule["at random"].values()]
+)
 heads = ("task, attention", *(f"{size} letters" for size in SIZES))
 ResultTable(
     heads,
     rows,
     "Letters right in their place, greedy search",
-    "lowest to highest of three seeds",
+    f"lowest to highest of three seeds; a letter drawn at random is right in {guess}",
 )
 
 # %% [markdown]
@@ -439,11 +426,22 @@ ResultTable(
 # </details>
 
 # %% [markdown]
-# So the window helps where its assumption holds. There it is *knowledge* that training need not find.
-# Where the order changes, a centre at $t$ takes away what the model needs.
-
-# %% [markdown]
-# ### Did local-p learn where to look?
+# <details><summary>How sure is this?</summary>
+#
+# The learning rate of each was the best of three on validation sentences; for local-m, in *reverse* and *double*, it is the
+# highest that was tried. In *double* with 10 letters local-m sees no letter in the last 8 of 20 steps (in the first of
+# these it sees the end mark).
+#
+# If a model writes one letter too many, all later ones stand one position off; if it stops early, the missing letters count as
+# wrong. How often either happens was not counted. In *substitute* and *reverse* a letter one position off is right about as
+# often as a guess. A missing letter never is: so stopping early can bring a model below a guess.
+#
+# </details>
+#
+# **The window helps where its assumption holds.** There it is *knowledge* that training need not find. Where the order
+# changes, a centre at $t$ takes away what the model needs.
+#
+# ### Did local-p learn its centre?
 #
 # Its centre starts in the middle, at every step of every sentence, because $z \approx 0$ and $\sigma(0) =
 # \frac12$. In *reverse* it should start at the last letter and walk to the first. By {eq}`eq-centre-gradient`,
@@ -478,21 +476,18 @@ off = {
 
 # %% [markdown]
 # It did, in each of the three seeds, and early. Before training the mean centre is
-# {{ span(off["0"], ".1f") }} places off the letter; after 75 updates it is {{ span(off["75"], ".1f") }}
-# places off, and after 300 it is {{ span(off["300"], ".1f") }}. With its end mark, which $S$ counts here, a sentence of 3 letters has $S = 4$: from the start the window holds all letters but perhaps the first. So there the centre can feel which way to go. That may be how it finds the way; we have not tested it. On longer sentences its accuracy collapses, as the table above shows; its centres were not watched there.
+# {{ span(off["0"], ".1f") }} positions off the letter; after 75 updates it is {{ span(off["75"], ".1f") }}
+# positions off, and after 300 it is {{ span(off["300"], ".1f") }}. Short sentences may show it the way, though we have not
+# tested that: of 3 letters and the end mark, the window holds all from the start but perhaps the first.
 #
 # ## Does a mask save time?
 #
-# The words of a sentence can also ask each other. In *self-attention*
-# ([chapter 14](14_self_attention.ipynb)) each word attends to the words of its own sentence. Then $n$
+# In *self-attention* ([chapter 14](14_self_attention.ipynb)) each word attends to the words of its own sentence. Then $n$
 # words need $n^2$ scores, and a window has the most to save.
 #
-# Here are three ways to compute it: all pairs, without a window (*full*); all pairs, under the mask of a
+# Three programs of this package compute it: all pairs, without a window (*full*); all pairs, under the mask of a
 # window of 16 to each side (*mask*); and the pairs in that window alone (*gathered*), by
-# `windowed_attention`. The last two give the same contexts. All three are programs of this package. They
-# were timed once, in turns, by `python -m benchmarks.local`, in processor seconds of one core.
-# Milliseconds are not shown, only how many times as long one takes as another. On another machine these
-# ratios differ too.
+# `windowed_attention`. The last two give the same contexts. The chart has their processor times.
 #
 # ```{predict} mask-time
 # ```
@@ -506,14 +501,6 @@ def ratios(one, other, n):  # round by round
     return [a / b for a, b in zip(costs[n][one], costs[n][other])]
 
 
-rows = []
-for n, (everything, inside) in COUNTS.items():
-    times = [span(ratios(way, "full", n)) for way in ("mask", "gathered")]
-    rows.append([n, *times, f"{everything / inside:.1f}"])
-heads = ("words", "time, mask / full", "time, gathered / full", "pairs, full / window")
-display(
-    ResultTable(heads, rows, "What a window saves", "lowest to highest of seven rounds")
-)
 figure, ax = plt.subplots(figsize=(6.4, 3.6))
 words = [int(n) for n in costs]
 unit = statistics.median(costs["128"]["full"])
@@ -535,11 +522,12 @@ plt.show()
 #
 # **A mask over finished scores saves nothing.** Every score is computed, so there is nothing left to save. In this package
 # the mask even costs time, probably because masking takes further passes over all scores: at 2,048 words it takes
-# {{ span(ratios("mask", "full", "2048"), ".1f") }} times as long as *full*. That excess is a fact about this
-# implementation; another program may mask at less cost. The gathered window takes
+# {{ span(ratios("mask", "full", "2048"), ".1f") }} times as long as *full*. Another program may mask at less cost.
+#
+# **The gathered window** takes
 # {{ span(ratios("gathered", "full", "2048")) }} of the time of *full* at that length. At 128 words it
 # takes {{ span(ratios("gathered", "full", "128"), ".1f") }} times as long: gathering has its price, and in
-# ordinary sentences it does not pay.
+# ordinary sentences it does not pay. On another machine these ratios differ.
 #
 # **A program that reads the mask first** can skip whole blocks of scores. PyTorch's built-in attention, one operator
 # for scores, softmax and sum, does so with its causal flag, *FlexAttention* {cite:p}`dong2024` with any pattern that
@@ -551,6 +539,15 @@ plt.show()
 # sentence, copies each key and value once, to pad the ends: its windows are overlapping *views* of that memory. Other fast programs compute block by block.
 #
 # </details>
+
+# %% tags=["hide-input", "hide-output"]
+rows = []
+for n, (everything, inside) in COUNTS.items():
+    times = [span(ratios(way, "full", n)) for way in ("mask", "gathered")]
+    rows.append([n, *times, f"{everything / inside:.1f}"])
+heads = ("words", "time, mask / full", "time, gathered / full", "pairs, full / window")
+note = "one core; lowest to highest of seven rounds"
+ResultTable(heads, rows, "What a window saves", note)
 
 # %% [markdown]
 # ## Patterns, and how far they carry
@@ -606,7 +603,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # %% [markdown]
 # One global word makes two layers enough, and adds
 # {{ needs["window 4, global word 0"][0] - int(window_mask(64, 4).sum()) }} pairs to a window of 4. But
-# in two layers, whatever two words more than eight places apart tell each other passes through that one word. To be *connected*
+# in two layers, whatever two words more than eight positions apart tell each other passes through that one word. To be *connected*
 # is not to be well informed.
 #
 # ### The patterns that have names
@@ -615,15 +612,13 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 #   positions, and every $s$-th before. *Fixed*, for text: a word's own block of $s$, and the last few
 #   positions of each earlier block. The two parts go to different layers or heads, or are joined in one head.
 #   With $s \approx \sqrt n$ two layers connect everything, for about $n\sqrt n$ scores.
-# - **Longformer** {cite:p}`beltagy2020`: a sliding window in every layer; in its language models some heads leave
-#   gaps in it. For other tasks a few global tokens join it, such as the one that stands for the whole text, or
-#   the words of a question.
-# - **BigBird** {cite:p}`zaheer2020`: a window, global tokens, and some random pairs for each word. Random
-#   pairs make short paths between any two words likely, as chance acquaintances do among people.
+# - **Longformer** {cite:p}`beltagy2020`: a sliding window in every layer, with a few global tokens where a task needs
+#   them, such as the one that stands for the whole text, or the words of a question.
+# - **BigBird** {cite:p}`zaheer2020`: a window, global tokens, and some random pairs for each word, which make short paths
+#   between any two words likely.
 #
-# Their windows, strides, blocks and global tokens are masks of this page. What makes such models fast is not
-# the mask but a program that never computes the rest. Some of today's language models, Gemma 2 among them
-# {cite:p}`gemma2024`, mix layers that have a window with layers that see everything.
+# What makes such models fast is not the mask but a program that never computes the rest. Some of today's language models,
+# Gemma 2 among them {cite:p}`gemma2024`, mix layers that have a window with layers that see everything.
 
 # %% [markdown]
 # ## Global, local-m, local-p
@@ -637,8 +632,6 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # | needs the same order in both languages | no | yes | no |
 # | longer than trained on | mostly lost | mostly right, if in order | mostly lost |
 # | take it if | sentences are short, or the order changes | each step needs the next source word: a code, naming each word's part of speech | the order changes in a way that can be learned, and sources are long: Luong et al.'s case, not shown here |
-#
-# The row on length is what the experiment above measured.
 
 # %% [markdown]
 # ## Where it breaks
@@ -660,13 +653,13 @@ for width, centre in padded_centre.items():
 # %% [markdown]
 # The package's centre does not move, whatever the width.
 #
-# **A window that has walked off.** Local-m does not wait for the sentence. Once the last word is more than
-# $D$ places behind the centre, the window is empty.
+# **A window that has walked off.** Once the last word is more than $D$ positions behind local-m's centre, the window is
+# empty.
 #
-# **Counting from 1.** In the paper positions begin at 1. Counted from 0, as here, the same $S\,\sigma(z_t)$ lies one word further on. A trained $z_t$ can make up for that; $p_t = t$ is right if steps count from 0 as well.
+# **Counting from 1.** In the paper positions begin at 1. Counted from 0, as here, the same $S\,\sigma(z_t)$ lies one word further on. A trained $z_t$ can make up for that.
 #
-# **Folklore.** "The window makes it fast": only in a program that skips what lies outside, and here only above some hundreds of words. "Local-p
-# sees $2D + 1$ words": it sees $2D$ at most, unless its centre is a whole number. "Weights near zero cost nothing": each was computed.
+# **Weights near zero are not free.** Each was computed. A window is fast only in a program that skips what lies outside, and
+# here only above some hundreds of words.
 #
 # ## Check yourself
 #
