@@ -240,8 +240,7 @@ Unrolled(
 # A small translator of toy sentences with at most 8 words was trained in four ways. Its norm is pre or post; its training has a **warm-up**, in which the
 # learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it starts
 # at the full rate of {{ stored["card"]["learning_rates"][0] }}. In all four the rate also falls along a
-# cosine, to 0 at the last update. (In {cite:t}`vaswani2017`, section 5.3, it falls with the inverse square root of the
-# number of updates.) All else is the
+# cosine, to 0 at the last update. All else is the
 # same (apart from the two final norms, which only pre norm has): three trainings each, from different initial weights, {{ stored["card"]["updates"][0] }}
 # updates.
 #
@@ -301,6 +300,9 @@ plt.show()
 # whose rate falls more slowly, all three seeds leave the rule behind. With the smaller rate of
 # {{ stored["card"]["learning_rates"][1] }} they do better still, and lie close together.
 # {cite:t}`xiong2020` give a reason: at the start, the gradients near the output of a post-norm model are large.
+#
+# In {cite:t}`vaswani2017`, section 5.3, the rate rises for 4,000 updates and then falls as one over the square root of
+# their number; much code calls this the *Noam* schedule.
 #
 # This was one small model, and pre norm was not trained as long. (For the rule, BLEU was counted over tokens; over
 # text, as for the translators, it is about half a point lower.)
@@ -674,14 +676,14 @@ Recency(
 # |---|---|---|---|
 # | pre norm | {cite:t}`radford2019`; studied by {cite:t}`wang2019` and {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
-# | gated feed-forward (GLU, SwiGLU) | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
+# | gated feed-forward (SwiGLU) | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
 # | mixture of experts (MoE) | {cite:t}`shazeer2017`, between recurrent layers | several `feed_forward`; a small network picks some for each word | attention |
 # | rotary positions (RoPE) | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
 # | grouped-query attention (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
 # | FlashAttention | {cite:t}`dao2022`; later versions: {cite:t}`dao2024`, {cite:t}`shah2024` | the order of work, {eq}`eq-online-softmax` | the function (in 8 bits, nearly) |
 # | sliding windows | {cite:t}`beltagy2020` | the mask ([chapter 10](10_local.ipynb)); old keys leave the cache | all else |
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
-# | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder alone, which fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
+# | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
 
 # %% [markdown]
 # There are further changes. *Latent attention* keeps one short vector for each word, from which keys and values

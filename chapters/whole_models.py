@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 25
+#     minutes: 30
 #     covers: [M-15, M-16, F-30, T-11]
 # ---
 
