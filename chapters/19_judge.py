@@ -270,7 +270,7 @@ None if FULL else ResultTable(("links by", "AER", "95% of draws"), rows, title)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **Attention that was never told to align aligns better here than the aligner as it comes.** The attention's error is below that of IBM Model 1, which is below that of the diagonal, and the aligner's
+# **Attention that saw no links has learned to link.** The attention's error is below that of IBM Model 1, which is below that of the diagonal, and the aligner's
 # range meets none of the others. The threshold matters little: of the three, 0.25
 # leads by less than a point.
 #
