@@ -270,16 +270,15 @@ None if FULL else ResultTable(("links by", "AER", "95% of draws"), rows, title)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **Attention that saw no links has learned to link.** The attention's error is below that of IBM Model 1, which is below that of the diagonal, and the aligner's
-# range meets none of the others. The threshold matters little: of the three, 0.25
+# **The attention's error is below that of IBM Model 1**, which is below that of the diagonal. The threshold matters little: of the three, 0.25
 # leads by less than a point.
 #
 # </details>
 #
 # <details><summary>How sure is this?</summary>
 #
-# The attention may have had help: this training has the penalty of
-# [chapter 3](03_additive.ipynb), which asks that each source word be read about once. The aligner is NLTK's, as it comes; it counts a word that a sentence has
+# The aligner's range meets none of the others. The attention had help: the penalty of
+# [chapter 3](03_additive.ipynb). The aligner is NLTK's, as it comes; it counts a word that a sentence has
 # twice as two halves. Set with care it comes much closer: counted by {eq}`eq-ibm1`, from all 40,000 pairs, in
 # twenty rounds and with no links to the empty word, it gets to 11.1%. This model is still ahead, by a paired bootstrap of the sentences, too. Three
 # smaller ones, after one pass over the same pairs and with a penalty too ([chapter 8](08_reading_maps.ipynb)), are not: on test
@@ -630,7 +629,7 @@ heads = heads[: len(rows[0])]
 ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 
 # %% [markdown]
-# **The translator does not live on near copies.** Leaving out the near sentences changes its BLEU by less than one point, and the copyist's by more than two. This is one training; the next page has more.
+# Leaving out the near sentences changes its BLEU by less than one point, and the copyist's by more than two. This is one training; the next page has more.
 #
 # ## Where it breaks
 #
