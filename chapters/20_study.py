@@ -142,7 +142,7 @@ title = f"After {long['card']['updates']:,} updates: lowest to highest of three 
 note = f"The contest's rate is {stored['card']['lr']}. To repeat: {long['card']['command']}"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "More of the contest: the card, perplexity, links, entropy, costs, other rates"}
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Card, perplexity, links, entropy, costs, other rates: {type}"}
 SHOWN = {"bleu": ".1f", "perplexity": ".2f", "aer": ".1%", "entropy": ".2f"}
 COSTS = {"seconds": "core s", "memory": "MiB"}
 rows, costs = [], []
@@ -302,7 +302,7 @@ note += f"{study['card']['command']} for the contest's rate, {study['beyond']['c
 title = "BLEU gained by one factor, means of three seeds, validation"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "More of the study: the card, the eight models, the pairs, costs"}
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Card, the eight models, the pairs, costs: {type}"}
 rows = []
 for readout, score in product(FACTORS["readout"], FACTORS["score"]):
     cells = [
@@ -492,7 +492,7 @@ FixedVersusDynamic(
     "the band is one standard deviation.",
 )
 
-# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "What length costs, in numbers"}
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "What length costs: {type}"}
 joints = long["joints"]
 rows = [
     (
@@ -597,7 +597,7 @@ note = f"Copying the nearest of these training pairs: {copied}. To repeat: {card
 title = "Validation BLEU with dropped weights and without, three seeds"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "More of these trainings: entropy, perplexity, costs"}
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Entropy, perplexity, costs: {type}"}
 MEASURES = {
     "entropy": ("entropy of attention, nats", ".2f"),
     "training": ("perplexity, training", ".4f"),
