@@ -15,7 +15,7 @@
 #
 # Soft attention mixes; a dictionary chooses. In this chapter a network chooses by throwing dice, and learns
 # from the outcome although no gradient passes through the dice. Then you change soft rows on purpose:
-# penalties sharpen them or spread them out, and dropout tears holes in them.
+# penalties sharpen them or spread them out, and dropout leaves out some of their weights.
 #
 # **You need** the softmax, its Jacobian, and the context as an expectation, from [soft
 # addressing](02_soft_addressing.ipynb). **This chapter covers** hard attention, the score-function gradient and its
@@ -30,8 +30,7 @@ INSTALL
 # A model throws a three-sided die. Its faces are *cat*, *sat* and *mat*, and their probabilities are the
 # weights that the whole book uses. The model fetches the state of the word that comes up, and no other. Then
 # it gets a **reward**: here, the log-probability that it now gives to the right word. Which way should its
-# three scores move? The arrow is the exact answer. Each dot is an estimate from draws; where several dots
-# coincide, you see one large dot. **Each frame has its own scale, which is printed below it.**
+# three scores move? The arrow is the exact answer, and each dot an estimate from draws. **Each frame has its own scale, which is printed below it.**
 
 # %% tags=["hide-input"]
 import matplotlib.pyplot as plt
@@ -121,7 +120,7 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 # log-probabilities $(-0.2, -1.5, -3.0)$ the two sides are $-0.79$ and $-1.08$.
 
 # %% [markdown]
-# To make $J$ larger we need its gradient. A sum over all positions gives it exactly. But it needs one run of
+# To make $J$ larger we need its gradient. A sum over all positions gives it exactly, at the price of one run of
 # the rest of the network for each position; over $T$ steps, one for each *sequence* of positions. So we
 # estimate it. One identity is enough, $\nabla \alpha_i = \alpha_i \nabla \log \alpha_i$:
 #
@@ -135,8 +134,7 @@ for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
 #
 # **The last line is the surprise: the reward needs no derivative.** It may be a BLEU score or a user's
 # click. Here $\nabla$ is the gradient with respect to the parameters of the scores; with $r = \log p$,
-# whatever follows the choice learns by plain backpropagation, from $\nabla r_I$. (An encoder feeds both the scores and the
-# states that are fetched, so it gets both terms.) The estimate is called the *score-function gradient*, or REINFORCE
+# whatever follows the choice learns by plain backpropagation, from $\nabla r_I$. The estimate is called the *score-function gradient*, or REINFORCE
 # {cite:p}`williams1992`.
 
 # %% [markdown]
@@ -213,17 +211,16 @@ ResultTable(heads, rows, "Total variance of one estimate")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The noise is longer than the gradient in every row. Adding 10 to the rewards raises it from {{ f"{ratio['as
+# **A baseline removes what a constant adds to the rewards, but not all of the noise.** Adding 10 to the rewards raises the noise from {{ f"{ratio['as
 # they are', 'none']:.1f}" }} to {{ f"{ratio['+ 10', 'none']:.0f}" }} times the gradient's length; with either
-# baseline nothing changes. Here the best baseline is hardly less noisy than the mean. And no baseline removes
-# the noise: {{ f"{ratio['+ 10', 'best']:.2f}" }} times the gradient's length remains. More draws reduce
+# baseline nothing changes. Here the best baseline is hardly less noisy than the mean. With it, {{ f"{ratio['+ 10', 'best']:.2f}" }} times the gradient's length remains. More draws reduce
 # it: with $n$ of them $V$ is divided by $n$.
 #
 # </details>
 #
 # ## The other way: pretend
 #
-# **Straight-through** fetches one place in the forward pass and passes the gradient back as if it had
+# **Straight-through** fetches one position in the forward pass and passes the gradient back as if it had
 # mixed. The trick was studied for binary units {cite:p}`bengio2013`; for attention it reads
 #
 # $$
@@ -233,11 +230,11 @@ ResultTable(heads, rows, "Total variance of one estimate")
 # \end{aligned}
 # $$ (eq-straight-through)
 #
-# Everything behind $c$ still takes its slope at the drawn place, so this estimate is noisy too. And it
+# Everything behind $c$ still takes its slope at the drawn position, so this estimate is noisy too. And it
 # answers another question. Let what follows be the squared length, $f(v) = \lVert v \rVert^2$, for which
 # [chapter 2](02_soft_addressing.ipynb) showed that $f(\mathbb{E}\,v) \ne \mathbb{E} f(v)$. Here are three
-# gradients with respect to the scores, averaged exactly over the draws. The last line has the noise of
-# single draws, also counted exactly:
+# gradients with respect to the scores, averaged exactly over the draws, and below them the noise of
+# single draws:
 
 # %%
 H, a = TINY.h.double(), alpha.detach()
@@ -259,11 +256,9 @@ for name, b in (("no baseline", 0.0), ("mean reward", (a @ f).item())):
 print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items()))
 
 # %% [markdown]
-# Straight-through gives, on average, the gradient of the *soft* model here, because $f$ is quadratic. That
-# is not the gradient of the model that runs: the cosine between the two is {{ f"{angle:.2f}" }}. Straight-through's noise is {{ f"{loud['straight-through']:.2f}" }} times the length of its mean. The score
-# function has {{ f"{loud['no baseline']:.2f}" }} without a baseline, and
-# {{ f"{loud['mean reward']:.2f}" }} with the mean reward as baseline. **So *biased* does not mean *quiet*: here the
-# baseline decides which of the two estimates is noisier.**
+# **Straight-through follows the gradient of another model than the one that runs.** On average it gives the gradient of the *soft* model here, because $f$ is quadratic; its cosine with that of the hard model is {{ f"{angle:.2f}" }}. And *biased* does not mean *quiet*: straight-through's noise is {{ f"{loud['straight-through']:.2f}" }} times the length of its mean, the score
+# function's {{ f"{loud['no baseline']:.2f}" }} without a baseline, and
+# {{ f"{loud['mean reward']:.2f}" }} with the mean reward as baseline.
 #
 # ## Measured: find the marked letter
 #
@@ -277,10 +272,9 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 # - **baseline** and **no baseline**: one draw and the score-function gradient, with $b$ a running mean or
 #   0.
 #
-# Only the learning rate differs: it is chosen for each way on validation rows, by the share that the first seed
-# names right, averaged over eight looks during training. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
-# rows. All but *soft* read the place with the largest weight. Guessing a letter is right in 5% of
-# cases, and reading a random place, without error, gives 13%.
+# The learning rate is chosen for each way on validation rows, with the first seed. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
+# rows. All but *soft* read the position with the largest weight. Guessing a letter is right in 5% of
+# cases, and reading a random position, without error, gives 13%.
 #
 # ```{predict} which-way
 # ```
@@ -324,31 +318,38 @@ plt.show()
 # <details><summary>What the output shows</summary>
 #
 # - **Mixing is faster than dice without a baseline.** After 25 updates, and after 50, each seed of *soft* is above
-#   each seed of *no baseline*. After 25 each is above each of *straight-through*, too; *every place* and *baseline* overlap with
-#   *soft*. (After 50 *soft* is at the ceiling in every seed.)
+#   each seed of *no baseline*.
 # - **No gain from the baseline can be shown.** After 50 updates the share is
 #   {{ span(share("baseline", 50), "right", ".2f") }} with it and
-#   {{ span(share("no baseline", 50), "right", ".2f") }} without: the ranges overlap. A seed gives all ways the
-#   same letters, first weights and rows; seed by seed the baseline leads in four of five.
+#   {{ span(share("no baseline", 50), "right", ".2f") }} without.
 # - **Straight-through** has all seeds near the top after 100 updates. Its bias does no harm that shows
 #   here.
 # - **Noise does not stop *baseline* or *no baseline*.** At the end, after 600 updates, every seed of both
-#   has found the mark. But it may cost time: after 50 updates the ranges overlap, yet *every place*, the
-#   exact sum, is ahead of *no baseline* in each of the five seeds, and level with *baseline* in one and ahead in four.
+#   has found the mark.
 # - **An exact gradient is no guarantee.** One seed of *every place* ends at
-#   {{ f"{share('every place', 600)[3]['right']:.2f}" }}. The table cannot say why.
+#   {{ f"{share('every place', 600)[3]['right']:.2f}" }}.
 #
 # </details>
 
 # %% [markdown]
-# This is one small task, and each choice has its own reward. In Xu et al. one reward, the log-probability of the
-# whole caption, pays for all choices. For *soft* and *baseline* the highest of the four rates tried was chosen, so a still
-# higher one might be better.
+# <details><summary>How sure is this?</summary>
+#
+# - After 25 updates each seed of *soft* is above each of *straight-through*, too; *every place* and *baseline* overlap with
+#   *soft*.
+# - With and without the baseline the ranges overlap. A seed gives all ways the
+#   same letters, first weights and rows; seed by seed the baseline leads in four of five. Noise may cost time: after 50 updates *every place*, the
+#   exact sum, is ahead of *no baseline* in each of the five seeds, and level with *baseline* in one and ahead in four.
+# - The rate is chosen by the share that is named right, averaged over eight looks during training. For *soft* and *baseline* the highest of the four rates tried was chosen, so a still
+#   higher one might be better.
+# - This is one small task, and each choice has its own reward. In Xu et al. one reward, the log-probability of the
+#   whole caption, pays for all choices.
+#
+# </details>
 
 # %% [markdown]
 # ## Ten lines
 #
-# Here is what *baseline* does in each update, in a loop of its own and with a scaled dot score. The reward
+# Here is what *baseline* does in each update, with a scaled dot score. The reward
 # is the log-probability of the right letter. The readout learns from the loss; the query, and with it the
 # scores, learns from the surrogate alone.
 
@@ -377,7 +378,7 @@ print(f"weight on the mark {weight:.2f}, reward {b:.2f}")
 # ## One row under a penalty
 #
 # There is a gentler way to a sharp row: keep the mixture, and ask for sharpness in the loss. Answer the
-# question in the figure, then take steps. Afterwards try *entropy* and *1 − Σα²*, with λ of either sign.
+# figure's question, then take steps. Afterwards try *entropy* and *1 − Σα²*, with λ of either sign.
 
 # %% tags=["hide-input"]
 PenaltyPath()
@@ -398,8 +399,7 @@ PenaltyPath()
 # \end{aligned}
 # $$ (eq-penalty-slopes)
 #
-# **The third is a trap.** An L1 penalty on free weights makes many of them zero, and it is tempting to ask
-# the same of attention. The program runs, the penalty is logged, and it does nothing: a softmax row sums to
+# **The third is a trap: an L1 penalty on softmax weights does nothing.** On free weights it makes many of them zero. But a softmax row sums to
 # 1, so its slope is zero everywhere. At a uniform row, where nothing says which way to go, the other two
 # slopes vanish as well. They also vanish at a corner, where one weight is 1.
 #
@@ -428,7 +428,7 @@ for name_of, R, expected in (
 # any single row.
 
 # %% [markdown]
-# ### Exact zeros, and a softened die
+# ### Exact zeros, and a softened die (optional)
 #
 # **Exact zeros**, which L1 on a softmax cannot bring, come from another function in the softmax's place. *Sparsemax*
 # {cite:p}`martins2016` takes the row of weights that is nearest to the scores in Euclidean distance. For our
@@ -439,10 +439,10 @@ for name_of, R, expected in (
 # largest sum is an exact draw from $\alpha$. *Gumbel-softmax* {cite:p}`jang2017`, also called the *Concrete* distribution
 # {cite:p}`maddison2017`, takes instead the softmax of these sums, each divided by a temperature $\tau$. Backpropagation goes
 # through it. The row is an exact choice only in the limit $\tau \to 0$. At any $\tau$ above that the gradient is biased for a model that
-# chooses; often it is far less noisy than the score function's, but it grows noisier as $\tau$ falls. Neither answer is measured here.
+# chooses; often it is far less noisy than the score function's, but it grows noisier as $\tau$ falls.
 
 # %% [markdown]
-# ## Tearing holes: attention dropout
+# ## Attention dropout
 #
 # After the softmax, in training only, each weight is set to zero with probability $p$ and the others are
 # divided by $1 - p$. Let $m_i$ be 1 where a weight is kept and 0 where it is
@@ -465,8 +465,14 @@ for name_of, R, expected in (
 # sum of squares, which the second penalty has with the opposite sign. If every value is the number 1, the
 # context is the *sum of the row*. With $p = 0.25$ the sum of our row is $1 \pm 0.38$, and that of a uniform
 # row of three is $1 \pm 0.33$. A row with a single weight has $1 \pm 0.58$: its sum is 0 or 1.33. So
-# **dropped rows do not sum to 1**; only their mean does. Do not renormalise them: the mean would no longer be the row (ours would become 0.41, 0.48, 0.12), and where
-# all weights are dropped you would divide by 0. And do not draw them as maps.
+# **dropped rows do not sum to 1**; only their mean does. Do not draw them as maps.
+#
+# <details><summary>Why not renormalise them?</summary>
+#
+# Renormalise, and the mean would no longer be the row (ours would become 0.41, 0.48, 0.12), and where
+# all weights are dropped you would divide by 0.
+#
+# </details>
 
 # %% tags=["hide-output", "hide-until-noise-of-dropout"]
 torch.manual_seed(0)
@@ -488,13 +494,12 @@ for kind, weights in ROWS.items():
 #
 # Now all of this goes into chapter 3's kind of model, in Luong's order. It has an additive score and states
 # of 64 numbers, and learns from {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, each
-# seen {{ stored["card"]["epochs"] }} times. The pairs are few and the rounds many, so that there is
-# something to overfit. Penalties have $|\lambda| = 0.3$. The learning rate is chosen on validation pairs,
-# for the plain training only. Then {{ stored["card"]["seeds"] }} seeds, of first weights and dropout, are judged
+# seen {{ stored["card"]["epochs"] }} times, so that there is
+# something to overfit. Penalties have $|\lambda| = 0.3$. In each way {{ stored["card"]["seeds"] }} seeds, of first weights and dropout, are judged
 # once on {{ stored["card"]["tested on"] }} test pairs.
 #
 # Entropy is normalised to lie between 0 and 1. AER takes each row's largest weight as a link: random links
-# have {{ f"{stored['yardsticks']['at random']:.2f}" }} on these pairs, and the diagonal, which looks at no
+# have {{ f"{stored['yardsticks']['at random']:.2f}" }} on these pairs, and the diagonal, which attends to no
 # word, has {{ f"{stored['yardsticks']['diagonal']:.2f}" }}. *Columns* is the mean of
 # $(1 - \sum_t \alpha_{ti})^2$. Nats are per token, on 400 of the pairs that were learned and on the test pairs.
 #
@@ -512,23 +517,26 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **λ > 0 on the entropy**, at this λ and used from the first update on, sharpened each row to one word, and BLEU fell: in each seed it is
+# - **λ > 0 on the entropy** sharpened each row to one word, and BLEU fell: in each seed it is
 #   below, and the nats on test pairs are above, those of every plain seed. *Columns* says how: all rows
-#   look at the same few words. It does not say why.
-# - **λ < 0** spread the rows. BLEU overlaps with that of the plain training: no difference seen. AER is
-#   lower in each seed, though the ranges nearly touch. A sharp map need not be good.
+#   attend to the same few words.
+# - **λ < 0** spread the rows. A sharp map need not be good: AER is
+#   lower in each seed, and in BLEU no difference is seen.
 # - **Doubly stochastic** attention has the columns that were asked for, and it links better: AER is
 #   {{ span(runs["doubly stochastic"], "aer", ".2f") }} against {{ span(runs["plain"], "aer", ".2f") }},
-#   each seed below each plain one. But the diagonal is better than any training here, so all these rows are
-#   poor links. BLEU: no difference seen.
-# - **Dropout** spreads rows, and more so at the higher rate. They are measured without dropout: the
-#   model itself looks at more words. With 10% neither BLEU nor the nats on test pairs differ from plain
-#   training by more than the seeds do. With 30% BLEU is *lower* in each seed. Dropout did not improve
-#   generalisation here.
+#   each seed below each plain one. BLEU: no difference seen.
+# - **Dropout** spreads rows, and more so at the higher rate. (They are measured without it.) It did not improve
+#   generalisation here: with 30% BLEU is *lower* in each seed.
 #
-# All this holds for one size, one $|\lambda|$, few pairs, the highest learning rate tried. With three seeds
-# on each side luck alone separates two ranges one time in ten. [The
-# capstone](20_study.ipynb) asks about dropout again.
+# </details>
+#
+# <details><summary>How sure is this?</summary>
+#
+# All this holds for one size, one $|\lambda|$, used from the first update on, few pairs, and the highest learning rate tried, which was chosen on validation pairs
+# for the plain training only. With three seeds
+# on each side luck alone separates two ranges one time in ten; with λ < 0 the ranges of AER nearly touch. The diagonal is better than any training here, so all these rows are
+# poor links. With 10% of dropout neither BLEU nor the nats on test pairs differ from plain
+# training by more than the seeds do.
 #
 # </details>
 
@@ -567,8 +575,7 @@ plot_attention(
 plt.show()
 
 # %% [markdown]
-# The rows of this map are mixtures that the model learned to use. Cut down to one place per row, the
-# *trained* soft model is another model: its readout has never seen such inputs.
+# The rows of this map are mixtures that the model learned to use. Cut down to one position per row, it is another model: its readout has never seen such inputs.
 #
 # ## Where it breaks
 #

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 55
 #     covers: [F-24, P-11]
 #     exercise: 17_evaluation
 # ---
@@ -105,7 +105,7 @@ assert abs(100 * math.exp(1 - 7 / 4) - theirs.score) < 1e-6
 print(f"{theirs.score:.1f}", theirs.signature)
 
 # %% [markdown]
-# ### Who sees whom?
+# ### Words that change places
 #
 # *le chien voit le chat* for *le chat voit le chien*: the dog and the cat have changed places. All five
 # words are right, and so are three of the four pairs, but no triple and no quadruple. A geometric mean with
@@ -123,7 +123,7 @@ assert abs(100 * (3 / 4 / 6 / 8) ** 0.25 - swap[0]) < 1e-6
 print(f"BLEU {swap[0]:.1f}, chrF {swap[1]:.1f}")
 
 # %% [markdown]
-# Neither score knows who sees whom. Here is the figure once more, for all sentences of the corpus with a full
+# **Neither score knows who sees whom.** Here is the figure once more, for all sentences of the corpus with a full
 # *ne* before *pas* (not *n'*). The edit leaves out both words and so turns nearly every statement among them
 # into its opposite.
 
@@ -157,7 +157,7 @@ ResultTable(
 )
 
 # %% [markdown]
-# BLEU takes more off for two slips than for the opposite. chrF takes less off for the slips, because most
+# **BLEU takes more off for two slips than for the opposite.** chrF takes less off for the slips, because most
 # of the letters are still there. Neither knows what *pas* does to a sentence.
 #
 # ### One reference, many good translations
@@ -177,13 +177,13 @@ ResultTable(("written", "BLEU", "chrF"), rows, "One sentence, scored by itself")
 
 # %% [markdown]
 # Both translate the German well. The first shares all its words but one with the reference, the second only
-# *A*, *man* and *on*; so the first scores several times as high, by BLEU and by chrF. The score of one sentence says little, and a single reference knows a single way to say it. With
+# *A*, *man* and *on*; so the first scores several times as high, by BLEU and by chrF. **A single reference knows a single way to say it.** With
 # several references, an n-gram counts if any of them has it; the first question of [the
 # exercise](../exercises/17_evaluation.ipynb) gives the rules.
 #
 # ### Add first, divide last
 #
-# Counts add up over sentences; BLEU does not. The score of a corpus is computed from summed counts. The
+# **Counts add up over sentences; BLEU does not.** The score of a corpus is computed from summed counts. The
 # mean of the sentences' scores is a different number, and the two must not stand side by side. Here every
 # third sentence has a wrong word in the middle:
 #
@@ -229,20 +229,28 @@ ResultTable(("tokeniser", "BLEU", "signature"), rows, "The same output")
 # points, and not a letter of the output has changed. This is why there is a **signature**
 # {cite:p}`post2018`: scores with different signatures are not comparable. *BLEU 40* alone says nothing.
 #
-# An alignment error rate ({eq}`eq-aer-sure-possible` in [chapter 8](08_reading_maps.ipynb)) has no
-# signature, but it too depends on conventions. Say which links are *sure* and which only *possible*, or
+# <details><summary>Does an alignment error rate have a signature?</summary>
+#
+# No ({eq}`eq-aer-sure-possible` in [chapter 8](08_reading_maps.ipynb)), but it too depends on conventions. Say which links are *sure* and which only *possible*, or
 # that all are sure. Say whether links are added up over the corpus, as in this book, or the sentences'
 # rates averaged. And say what becomes of words without a partner (in this book's corpus every word has one)
-# and of a row that looks at `<eos>`: here it gives no link.
+# and of a row with its largest weight on `<eos>`: here it gives no link.
+#
+# </details>
 #
 # ## Seeds against sentences
 #
 # Now a real question. One small translator, with Bahdanau's attention, was trained five times on the same pairs. Only the **seed**
-# differs. Here it draws the first weights alone: the batches come in one order, the same for all. (Another
-# order is luck as well, which this study does not measure.) Three more trainings, from three other seeds, had half of the
-# updates. In each the learning rate grows over the first 100 updates, and falls along a cosine to 0 at the
-# last. Its height, 0.02, was the best of three for all updates, on validation sentences. What each training
+# differs. Here it draws the first weights alone: the batches come in one order, the same for all. Three more trainings, from three other seeds, had half of the
+# updates. What each training
 # wrote for the same test sentences, by greedy search, is stored.
+#
+# <details><summary>Which learning rate?</summary>
+#
+# In each the learning rate grows over the first 100 updates, and falls along a cosine to 0 at the
+# last. Its height, 0.02, was the best of three for all updates, on validation sentences.
+#
+# </details>
 
 # %% tags=["hide-input"]
 stored = measured("seeds")
@@ -280,7 +288,7 @@ display(experiment_card(stored["card"]), five)
 # With $p = 0.76$ and $n = 1000$ it is $0.026$. BLEU is neither a share nor a mean over sentences, so this
 # formula does not apply to it. Use the **bootstrap** {cite:p}`koehn2004` instead: draw as many sentences as
 # there are, *with replacement*, add up their counts and compute BLEU. Do this 1,000 times, and look at the
-# spread. The test sentences stand for all the sentences that might have been asked.
+# spread.
 
 # %%
 sizes = (50, 100, 200, 400)
@@ -347,8 +355,7 @@ PairedDraws(
 #
 # So $p$ is the share of draws that lie at least as far from
 # $d$ as $d$ lies from 0. If the draws scatter about $d$ as they would about 0 without a difference, it tells how often so
-# large a difference would come about without one. The difference seen counts as one more such case, above and below the
-# line, so $p$ is never 0. Below are ten pairs of trainings. A difference is often called *significant* if
+# large a difference would come about without one. The difference seen counts as one more such case, so $p$ is never 0. Below are ten pairs of trainings. A difference is often called *significant* if
 # $p < 0.05$.
 #
 # ```{predict} ten-pairs
@@ -369,23 +376,28 @@ ResultTable(heads, rows, "Ten pairs of equal trainings, BLEU")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
+# **The bootstrap answers "Would other sentences say the same of *these two
+# trainings*?", not "Is the method better?"** It never saw another training.
+#
 # Nothing differs but the seed, and the largest difference is {{ f"{max(abs(f.difference) for f in
 # found.values()):.1f}" }} points of BLEU. The smallest $p$ is {{ f"{min(f.p for f in found.values()):.3f}"
 # }}: one pair of ten, seeds 1 and 5, is below 0.05. That is no mistake: two trainings *are* two
-# translators, and more sentences would tell more pairs apart. The bootstrap answers the question "Would other sentences say the same of *these two
-# trainings*?" It cannot answer "Is the method better?", because it never saw another training.
-#
-# And $p$ is estimated, too: with 1,000 draws a $p$ of 0.05 has a standard error of 0.007, so the seed of
-# the draws can decide. With 1,000 draws, from their seeds 0, 1 and 2, $p$ of trainings 1 and 5 is not always on the same side of 0.05. The table has 10,000. (Nor are ten pairs of five trainings
-# ten independent tests.)
+# translators, and more sentences would tell more pairs apart.
 #
 # </details>
+#
+# <details><summary>How sure is a p, and which p is it?</summary>
+#
+# $p$ is estimated, too: with 1,000 draws a $p$ of 0.05 has a standard error of 0.007, so the seed of
+# the draws can decide. With 1,000 draws, from their seeds 0, 1 and 2, $p$ of trainings 1 and 5 is not always on the same side of 0.05. The table has 10,000.
 #
 # `seqattn compare` prints the $p$ of sacrebleu, which counts only one of the two directions. So where $p$
 # is small, it comes out at about half of {eq}`eq-bootstrap`: 0.05 there is about 0.10 here. When you read a
 # paper, find out which $p$ it means.
 #
-# To compare the methods you need several seeds on each side. Then look at their ranges:
+# </details>
+#
+# **To compare methods you need several seeds on each side.** Then look at their ranges:
 
 # %%
 a, b, rates = bleu["half"], bleu["whole"], stored["rates"]
@@ -396,10 +408,16 @@ print(f"largest p of all {len(a) * len(b)} pairs: {largest:.3f}")
 
 # %% [markdown]
 # Halving the updates costs more than any seed does: the ranges are apart, and every pair of trainings says
-# so. But the learning rate was chosen for all updates. Would another rate suit half of them? On validation
+# so.
+#
+# <details><summary>Would another learning rate close the gap?</summary>
+#
+# The rate was chosen for all updates. Would another rate suit half of them? On validation
 # sentences, with one seed, they reach {{ f"{rates['half']['0.02']:.0f}" }} points at this rate and
 # {{ f"{rates['half']['0.04']:.0f}" }} at twice this rate, the largest that was tried and for half of them the best; all updates reach
 # {{ f"{rates['whole']['0.02']:.0f}" }}. So the choice among these rates explains little of the gap.
+#
+# </details>
 #
 # ### Apart by chance
 #
@@ -428,11 +446,10 @@ ResultTable(heads, rows, "Equal methods whose ranges are apart")
 # %% [markdown]
 # **Three seeds against three fall apart by luck once in ten times.** So with three seeds of each, "apart"
 # says less than a test over seeds at 0.05 would; with four against four it says more. With three against
-# five, from eight seeds, the chance is {{ f"{2 / math.comb(8, 3):.3f}" }}. That two ranges are apart does not say
-# *how far*: here the gap is {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of
+# five, from eight seeds, the chance is {{ f"{2 / math.comb(8, 3):.3f}" }}. Say also *how far* apart: here the gap is {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of
 # the two ranges spans {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
 #
-# And how often does the rule *miss* a difference? Let the scores of the seeds be normally distributed, with the same
+# And how often are ranges *not* apart although there is a difference? Let the scores of the seeds be normally distributed, with the same
 # standard deviation for both methods and means some standard deviations apart, and draw 100,000 times:
 
 
@@ -454,13 +471,18 @@ ResultTable(heads, rows, "How often ranges are apart; distance in standard devia
 
 # %% [markdown]
 # **"No difference seen" is not "no difference".** Three seeds of each miss a difference of two standard deviations
-# in {{ f"{1 - seen(2, 3):.2f}" }} of the cases. And this rule gets *stricter* with more seeds, since their ranges
+# in {{ f"{1 - seen(2, 3):.2f}" }} of the cases. If you have many seeds, compare means instead, with a test.
+#
+# <details><summary>More seeds, and seeds in pairs</summary>
+#
+# Comparing ranges gets *stricter* with more seeds, since their ranges
 # grow: with ten of each it almost never sees a difference where there is none, but misses the same difference in
 # {{ f"{1 - seen(2, 10):.2f}" }}.
-# If you have many seeds, compare means instead, with a test.
 #
 # What if one system wins with each of five seeds, against its counterpart with the same seed? A fair coin shows one side five times in a row in $2 \cdot 2^{-5} = 0.0625$ of all cases, counting both sides. Five
 # wins of five are not below 0.05; six of six are.
+#
+# </details>
 #
 # ### The best of five
 #
@@ -486,15 +508,14 @@ print(f"too high by {mean(flattery):.1f} ± {stdev(flattery):.1f} BLEU")
 print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 
 # %% [markdown]
-# The number after ± is the standard deviation over the halves. The score that a system was chosen by is, on
-# average, too high. What choosing gains depends on the five: here seed {{ winner }} won most halves.
-# So choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
-# independent, so only the average counts.)
+# **The score that a system was chosen by is, on
+# average, too high.** What choosing gains depends on the five: here seed {{ winner }} won most halves.
+# So choose on validation sentences, and look at the test sentences once. (The number after ± is the standard deviation over the halves.)
 
 # %% [markdown]
 # ## What counting cannot see
 #
-# BLEU and chrF count what two texts share. Is a translation *good*? For that, people are asked. In **direct
+# BLEU and chrF count what two texts share. **Is a translation *good*? For that, people are asked.** In **direct
 # assessment** each gives a sentence 0 to 100 points {cite:p}`graham2013`. In **MQM** a professional translator marks each error, its kind and
 # how grave it is; crowds of laymen ranked the systems differently {cite:p}`freitag2021`. **Error span annotation**
 # asks for both: mark the errors, then give points {cite:p}`kocmi2024`.
@@ -504,10 +525,8 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # BLEU does {cite:p}`freitag2022`, and have blind spots of their own: COMET, for one, minds a wrong number or
 # name too little {cite:p}`amrhein2022`. One of the first COMETs learned from MQM, and so do newer ones,
 # such as xCOMET {cite:p}`guerreiro2024`, which marks the errors that it finds, and MetricX {cite:p}`juraska2024`. Large language models are asked for points as well {cite:p}`kocmi2023`. No such network
-# runs in this book, and in its toy grammar a sentence is right or wrong.
-#
-# What this chapter says about sentences and seeds holds for them, too: draw sentences in pairs, train several
-# seeds, choose nothing on test sentences.
+# runs in this book. But draw sentences in pairs, train several
+# seeds, and choose nothing on test sentences with them, too.
 
 # %% [markdown]
 # ## What may be said

@@ -71,8 +71,8 @@ else:
 # ## A question you can see
 #
 # The translator was trained on neither of these two sets of sentences: validation sentences, which are like those of
-# its training and by whose BLEU its weights were chosen, and *long* ones, 15 to 30 words from the toy grammar, which chapter 8 reads too. The translator's training had at most twelve.
-# (Punctuation and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
+# its training and by whose BLEU its weights were chosen, and *long* ones, 15 to 30 words from the toy grammar. The translator's training had at most twelve. (Punctuation and *'s* count as words.)
+# Here are two translations from each set. Before you count anything: how good is the translator, and how
 # would you find out if you knew no French?
 
 # %%
@@ -122,10 +122,12 @@ def bleu(hypotheses, references):
 
 
 # %% [markdown]
-# The two columns of BLEU below need not agree: sacrebleu cuts commas off words first (`tok:13a` in the
-# **signature**, which also names case and smoothing). Two BLEU scores with different signatures are not
-# comparable, nor is a sentence's score with a corpus's. Here each sentence has one reference, so a good
-# translation with different words loses points; this holds for chrF and exact matches, too. The table also gives exact matches
+# Your BLEU and sacrebleu's need not agree: sacrebleu cuts commas off words first (`tok:13a` in the
+# **signature**, which also names case and smoothing). **Two BLEU scores with different signatures are not
+# comparable, nor is a sentence's score with a corpus's.** And with one reference, a good
+# translation in different words loses points by any of these measures.
+#
+# The table also gives exact matches
 # and **chrF** {cite:p}`popovic2015`, which compares sequences of one to six *characters*, spaces left out, and so gives credit
 # for the right word in the wrong form. Let $P$ be the share of the translation's sequences that the reference has,
 # and $R$ the share of the reference's that the translation has, each averaged over the six lengths. Then
@@ -133,7 +135,7 @@ def bleu(hypotheses, references):
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
 # where $\beta = 2$, as sacrebleu has it, gives recall more weight (the paper reports 1 and 3). The first line of
-# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* are of a rule that learns nothing: each sentence gets the translation of the nearest of this translator's {{ f"{len(train):,}" }} training sentences, as the copyist of [chapter 18](18_build.ipynb) does it. (No long sentence has a training sentence of its length; there the copyist looks among all.)
+# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* are of a baseline that learns nothing: each sentence gets the translation of the nearest of this translator's {{ f"{len(train):,}" }} training sentences, as in [chapter 18](18_build.ipynb).
 
 # %%
 one = ["le chat noir dort sur le lit"], ["le chat blanc dort sur le lit"]
@@ -155,19 +157,16 @@ ResultTable(columns, rows, "Two sets", theirs.signature)
 # ## Alignment without links to learn from
 #
 # In training, the model saw pairs of sentences and no links between words. Does its attention link words
-# all the same? (It may have had help: this training has the penalty of
-# [chapter 3](03_additive.ipynb), which asks that each source word be read about once.) The alignment
+# all the same? The alignment
 # error rate {eq}`eq-aer` compares the links of its maps with the gold links. For this the model is made to write the reference (`force`), so
-# that map and gold links have the same words. (Gold links of real text are
-# of two kinds, *sure* and *possible*; the grammar's are all sure.)
+# that map and gold links have the same words.
 #
 # How does a map become links? Each row links its target word to the source word of largest weight (to none, if the end of the sentence has it), and to
 # all source words whose weights are above a threshold. Each column links its source word to the target word
 # of largest weight. The two sets of links are then combined as aligners combine their two directions, by
 # **grow-diag** ({cite:t}`koehn2003`, after {cite:t}`och2003`): start from the links in both sets, and add
 # neighbouring links from either set as long as they link a word that has none. For comparison, the table
-# has three rules that never saw a map. The first links each French word with a *random* English word, the
-# second with the word on the *diagonal*, at the same fraction of the sentence. The third is IBM Model 1.
+# has three baselines that never saw a map: a *random* English word for each French word, the word on the *diagonal*, at the same fraction of the sentence, and IBM Model 1.
 
 # %% [markdown]
 # IBM Model 1 {cite:p}`brown1993` is the simplest of the classic statistical aligners. Take two pairs, *the cat / le chat*
@@ -210,8 +209,7 @@ for _ in range(5):
 # %% [markdown]
 # The next table shows the error rates on validation pairs, each with the range that holds 95% of 200
 # draws of the *sentences*, with replacement. IBM Model 1 learns from the first 10,000 of the translator's
-# 40,000 training pairs, in five rounds and both directions, also combined by grow-diag. Does the threshold
-# for links matter?
+# 40,000 training pairs, in five rounds and both directions, also combined by grow-diag.
 #
 # ```{predict} fewest-errors
 # ```
@@ -272,21 +270,27 @@ None if FULL else ResultTable(("links by", "AER", "95% of draws"), rows, title)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The attention's error is below that of IBM Model 1, which is below that of the diagonal, and the aligner's
-# range meets none of the others. The aligner is NLTK's, as it comes; it counts a word that a sentence has
+# **The attention's error is below that of IBM Model 1**, which is below that of the diagonal. The threshold matters little: of the three, 0.25
+# leads by less than a point.
+#
+# </details>
+#
+# <details><summary>How sure is this?</summary>
+#
+# The aligner's range meets none of the others. The attention had help: the penalty of
+# [chapter 3](03_additive.ipynb). The aligner is NLTK's, as it comes; it counts a word that a sentence has
 # twice as two halves. Set with care it comes much closer: counted by {eq}`eq-ibm1`, from all 40,000 pairs, in
 # twenty rounds and with no links to the empty word, it gets to 11.1%. This model is still ahead, by a paired bootstrap of the sentences, too. Three
 # smaller ones, after one pass over the same pairs and with a penalty too ([chapter 8](08_reading_maps.ipynb)), are not: on test
 # pairs, where the aligner has 11.1% as well, they have {{ eight }}. So whether
-# attention beats even a carefully set Model 1 depends on the model and its training. (Its successors, which know where a word stands, were not tried.) The threshold matters little: of the three, 0.25
-# leads by less than a point.
+# attention beats even a carefully set Model 1 depends on the model and its training.
 #
 # </details>
 #
 # ### Read the map of one sentence
 #
 # A **diagonal** suggests that the two word orders agree; a **jump**, that they do not. At a **diffuse** row
-# the step may have had no single word to look at, or no idea. A **column without weight** may be a word left out; a
+# the step may have had no single word to attend to, or no idea. A **column without weight** may be a word left out; a
 # column that gets weight again and again may be a word said twice. Choose a row, then a threshold, and watch the links. Framed cells are gold links.
 
 # %% tags=["hide-input"]
@@ -333,16 +337,15 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# *Un* and *le* are among the sharpest (mostly articles). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
-# English word with another (*est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
-# that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* puts most of it elsewhere. (Whether sharing is the reason was not tried. One model; {cite:t}`ghader2017` measured real text.)
+# **Words that share their English word with another have the most diffuse rows**: *est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
+# that of its participle or noun. *Un* and *le* are among the sharpest. The sharpest put most of their weight on their own links; *est-ce* puts most of it elsewhere. This is one model, and whether sharing is the reason was not tried; {cite:t}`ghader2017` measured real text.
 #
 # </details>
 #
 # ## Greedy, beam, draw
 #
-# What to write is a choice. Try greedy first; no search repairs the model's probabilities. A beam keeps several beginnings. Sums of log-probabilities favour short
-# sentences, so a beam divides by a length penalty. A coverage penalty wants every source word looked at. The formulas are {eq}`eq-beam-objective`, {eq}`eq-length-penalties` and
+# Try greedy search first. A beam keeps several beginnings. Sums of log-probabilities favour short
+# sentences, so a beam divides by a length penalty. A coverage penalty wants every source word attended to. The formulas are {eq}`eq-beam-objective`, {eq}`eq-length-penalties` and
 # {eq}`eq-coverage-in-search`. **Sampling** draws each word $w$ with probability
 #
 # $$ p(w) = \frac{e^{z_w/\tau}}{\sum_{w'} e^{z_{w'}/\tau}} $$ (eq-sampling)
@@ -423,18 +426,20 @@ title = "Searches for long sentences, one model and the copyist"
 ResultTable(columns, list(rows.values()), title, f"{note}. 2,000 draws.")
 
 # %% [markdown]
+# **A beam finds what the *model* likes better; whether that is a better translation, BLEU has to say.** On average each beam's sentences have a higher log-probability than greedy search's (last column). Up to 18 words the beam gains a little BLEU.
+# Beyond, it is below greedy's (the range holds 0): there it writes
+# {{ f"{length_of['beam 5']:.0%}" }} of the references' words, greedy search {{ f"{length_of['greedy']:.0%}" }}. The likeliest is short, as in [chapter 7](07_training.ipynb). The length penalty brings back a part of the words, and the BLEU that the plain beam lost. With the
+# coverage penalty as well, the beam is ahead of greedy search in both groups. But none of these searches brings long sentences near the scores of short ones.
+#
+# <details><summary>How sure is this?</summary>
+#
 # The ranges come from the **paired bootstrap** {cite:p}`koehn2004`: it draws the *sentences* again
 # and again, with replacement, and scores both searches on each draw. Where the range holds 0, these sentences do not tell
-# which search is better. The range says nothing about the luck of *seeds*; for that, train several models.
-# `seqattn compare RUN RUN --split valid` runs a paired bootstrap for whole runs and prints a $p$.
+# which search is better. The range says nothing about the luck of *seeds*. `seqattn compare RUN RUN --split valid` does the same for whole runs and prints a $p$.
 #
-# On average each beam finds sentences that the *model* likes better than greedy search's (last column: the log-probability of a whole
-# sentence), which is what a search is for. Are they better translations? BLEU has to say. Up to 18 words the beam gains a little.
-# Beyond, its BLEU is below greedy's (the range holds 0): there it writes
-# {{ f"{length_of['beam 5']:.0%}" }} of the references' words, greedy search {{ f"{length_of['greedy']:.0%}" }}. The likeliest is short, as in [chapter 7](07_training.ipynb). The length penalty brings back a part of the words, and the BLEU that the plain beam lost. With the
-# coverage penalty as well, the beam is ahead of greedy search in both groups. Beyond 18 words most of that is this penalty's: against the beam without it, {{ with_coverage["more"][-1] }} BLEU. Up to 18 that range holds 0.
-# Sampling is for variety. With one draw for each sentence both ranges hold 0 up to 18 words; beyond, the nucleus costs BLEU.
-# None of these searches brings long sentences near the scores of short ones.
+# Beyond 18 words most of the gain is the coverage penalty's: against the beam without it, {{ with_coverage["more"][-1] }} BLEU. Up to 18 that range holds 0. Sampling is for variety: with one draw for each sentence both ranges hold 0 up to 18 words; beyond, the nucleus costs BLEU.
+#
+# </details>
 #
 # Follow the beam through one sentence:
 
@@ -474,10 +479,9 @@ for ax in panels:
 plt.show()
 
 # %% [markdown]
-# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and the attention is more diffuse. (The rows are of the model's own translations, nearly all wrong there.) Before you blame the length, look at the sentences: nearly all beyond
+# **Beyond twelve words, BLEU goes down with every group, and the attention is more diffuse.** Before you blame the length, look at the sentences: nearly all beyond
 # twelve words join clauses by *, and*, which no training sentence does. Length, number of joints and kind
-# of joint change together; [chapter 20](20_study.ipynb) compares sentences with and
-# without commas and such words as *and*.
+# of joint change together.
 #
 # ### What the map says of a mistake
 #
@@ -486,7 +490,7 @@ plt.show()
 # share is the number of tokens written over the number of tokens read. Longer sentences offer more words to
 # pass over and go wrong more often, so compare within a group of *similar length*. The last column asks the
 # same of a map that has all its weight on the diagonal: it passes a word over wherever fewer tokens are
-# written than read. Equal weights never do.
+# written than read.
 
 
 # %% tags=["hide-input"]
@@ -523,21 +527,28 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. So does the diagonal, more often than the maps in each line of the table with ten or more sentences. It looks at no word; its rate only reflects that fewer tokens were written than read. Beyond twelve words the translations here are too short, and a short translation lowers each word's bar, which can hide skipped words ([chapter 8](08_reading_maps.ipynb)).
-# So this table cannot tell attention that skips a word from a translation that is too short. Nor can it say whether the maps of wrong translations pass a word over
-# more often than those of right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
-# for the state beside the word may have read it. Such a word is a hint, not a verdict. If
-# attention looked at the right word and a wrong one came out, look behind the attention: vocabulary, form, agreement. If it looked at no word in particular, suspect the attention. Coverage
+# **A word passed over is a hint, not a verdict.** Maps of long sentences pass a word over more often. So does the diagonal, which attends to no word: its rate only reflects that fewer tokens were written than read. So this table cannot tell attention that skips a word from a translation that is too short. And a right translation may pass over a word,
+# for the state beside the word may have read it.
+#
+# If
+# attention was at the right word and a wrong one came out, look behind the attention: vocabulary, form, agreement. If it was at no word in particular, suspect the attention. Coverage
 # in the score {eq}`eq-feels-coverage` is meant to prevent omission and repetition; in the loss
 # {eq}`eq-looks-again` it makes a second look cost. The loss takes the
 # minimum of the new weight and the sum of the old ones, which is 0 for "once at each of two" and large for "twice at one word".
+#
+# <details><summary>How sure is this?</summary>
+#
+# The diagonal passes a word over more often than the maps in each line of the table with ten or more sentences. Beyond twelve words the translations here are too short, and a short translation lowers each word's bar, which can hide skipped words ([chapter 8](08_reading_maps.ipynb)). Nor can the table say whether the maps of wrong translations pass a word over
+# more often than those of right ones: at each length one of the two kinds is rare.
+#
+# </details>
 
 # %% [markdown]
 # ### What the map does not say
 #
-# By itself it does not say *why* {cite:p}`jain2019,serrano2019`. {cite:t}`wiegreffe2019` answer that this depends on what one
+# By itself it does not say *why* {cite:p}`jain2019,serrano2019`; {cite:t}`wiegreffe2019` answer that this depends on what one
 # calls an explanation ([chapter 9](09_explanations.ipynb)). Is the word with the largest weight
-# the one that counts? That takes an experiment: hide one source word at a time (put `<unk>` in its place), in the first 150 validation sentences, and see how many nats the log-probability of each true target word loses. Compare the map with three rules
+# the one that counts? That takes an experiment: hide one source word at a time (put `<unk>` in its place), in the first 150 validation sentences, and see how many nats the log-probability of each true target word loses. Compare the map with three baselines
 # that never saw it: a random word, the word on the diagonal, and a word that the gold links name.
 
 
@@ -573,21 +584,24 @@ ResultTable(
 )
 
 # %% [markdown]
-# The map names the word that counts more often than the diagonal does, and less often than the gold links
-# do; a bootstrap over the sentences confirms both. But the contest is not even: where a French word has several links,
-# the gold links name them all, and the map names one word. If one of the links is chosen at random, the map is
-# ahead, by
-# the bootstrap too. In about {{ f"{1 - agree['map']:.0%}" }} of the steps the map names another word than the experiment. So a
-# map is evidence about what the model uses, not a proof. (Hiding a word is not neutral: no
-# training source had an `<unk>`, so part of the damage may be surprise.) {cite:t}`koehn2017` describe a
+# **A map is evidence about what the model uses, not a proof.** The map names the word that counts more often than the diagonal does, and less often than the gold links
+# do. In about {{ f"{1 - agree['map']:.0%}" }} of the steps it names another word than the experiment. {cite:t}`koehn2017` describe a
 # translator from German to English whose maps were off by one word and which still translated well.
 # Attention is often *useful* as alignment, but it is not alignment.
+#
+# <details><summary>How sure is this?</summary>
+#
+# A bootstrap over the sentences confirms both comparisons. But the contest is not even: where a French word has several links,
+# the gold links name them all, and the map names one word. If one of the links is chosen at random, the map is
+# ahead, by the bootstrap too. And hiding a word is not neutral: no
+# training source had an `<unk>`, so part of the damage may be surprise.
+#
+# </details>
 #
 # ## One look at the test pairs
 #
 # Greedy search is the simplest, and the threshold 0.25 was best above. With these two choices, score the
-# test pairs: all of them, and then only those that are not one word away from a training sentence. Their BLEU
-# had no part in a choice on this page. Their alignment error is no fresh look: [chapter 8](08_reading_maps.ipynb) read these
+# test pairs: all of them, and then only those that are not one word away from a training sentence. Their alignment error is no fresh look: [chapter 8](08_reading_maps.ipynb) read these
 # maps, at this threshold too.
 
 # %% tags=["hide-input"]
@@ -615,7 +629,7 @@ heads = heads[: len(rows[0])]
 ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 
 # %% [markdown]
-# Leaving out the near sentences changes the translator's BLEU by less than one point, and the copyist's by more than two. This is one training; the next page has more.
+# Leaving out the near sentences changes its BLEU by less than one point, and the copyist's by more than two. This is one training; the next page has more.
 #
 # ## Where it breaks
 #
