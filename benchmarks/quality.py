@@ -338,21 +338,51 @@ def _way(group: Values) -> str:
     return group["direction"] + (", lower case" if group["lowercase"] else "")
 
 
+def read_name(test: str) -> tuple[str, str, bool]:
+    """Give the test set, the search, and whether BLEU is of lower-cased tokens, from a test's name.
+
+    >>> read_name("beam5-tokenized-2017-flickr")
+    ('2017 flickr', 'beam of 5', True)
+    >>> read_name("greedy")
+    ('2016', 'greedy', False)
+    """
+    search, *rest = test.split("-")
+    tokenized = rest[:1] == ["tokenized"]
+    found = re.fullmatch(r"beam(\d+)", search)
+    return (
+        " ".join(rest[tokenized:]) or "2016",
+        f"beam of {found[1]}" if found else search,
+        tokenized,
+    )
+
+
+def by_set(tests: Mapping[str, Values]) -> dict[tuple[str, str], dict[bool, Values]]:
+    """Put the scores of one translation of a test set together: by tokenised or not."""
+    found: dict[tuple[str, str], dict[bool, Values]] = {}
+    for name, test in tests.items():
+        which, search, tokenized = read_name(name)
+        found.setdefault((which, search), {})[tokenized] = test
+    return dict(sorted(found.items()))
+
+
 def summary_table(groups: Sequence[Values], costs: bool = False) -> list[str]:
-    """Give the lines of a table in Markdown with a row for each preset, direction and test."""
+    """Give the lines of a table in Markdown with a row for each preset, direction and test set."""
     lines = [
-        "| preset | direction | seeds | test | BLEU | chrF |"
+        "| preset | direction | seeds | test set | search | BLEU | BLEU, tokenized | chrF |"
         + " updates | minutes | tokens/s |" * costs,
-        "|---|---|---:|---|---:|---:|" + "---:|" * 3 * costs,
+        "|---|---|---:|---|---|---:|---:|---:|" + "---:|" * 3 * costs,
     ]
     for group in groups:
-        for name, test in group["tests"].items():
+        for (which, search), scored in by_set(group["tests"]).items():
+            test = scored.get(False) or scored[True]
             cells = [
                 group["preset"],
                 _way(group),
                 str(len(test["seeds"])),
-                name,
-                *(_told(test[score]) for score in ("bleu", "chrf")),
+                which,
+                search,
+                *(_told(scored[of]["bleu"]) if of in scored else "–" for of in (False, True)),
+                _told(test["chrf"]),
             ]
             if costs:
                 cells += [
@@ -373,7 +403,9 @@ def goal_table(groups: Sequence[Values]) -> list[str]:
                 bleu = group["tests"][test]["bleu"]
                 short = goal - bleu["mean"]
                 came = "met" if short <= 0 else f"missed by {short:.2f}"
-                cells = [group["preset"], _way(group), test, str(goal), _told(bleu), came]
+                which, search, tokenized = read_name(test)
+                how = f"{which}, {search}" + ", tokenized" * tokenized
+                cells = [group["preset"], _way(group), how, str(goal), _told(bleu), came]
                 lines.append(f"| {' | '.join(cells)} |")
     if not lines:
         return []
@@ -488,18 +520,16 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
             for run in runs
         ],
     } | {
-        f"{name}: BLEU / chrF": [
-            f"{run['tests'][name]['bleu']:.2f} / {run['tests'][name]['chrf']:.2f}"
-            if name in run["tests"]
-            else "–"
-            for run in runs
+        f"{which}, {search}": [
+            _scores(by_set(run["tests"]).get((which, search), {})) for run in runs
         ]
-        for name in group["tests"]
+        for which, search in by_set(group["tests"])
     }
     rows = [f"| {what} | {' | '.join(values)} |" for what, values in told.items()]
     lines += [rows[0], "|---|" + "---:|" * len(runs), *rows[1:]]
     first = runs[0]
-    lines += ["", f"The training log of seed {first['seed']}, at some validations:", ""]
+    lines += ["", "Of a test set: BLEU / BLEU, tokenized / chrF.", ""]
+    lines += [f"The training log of seed {first['seed']}, at some validations:", ""]
     points = first["log"]
     lines += [
         "| update | " + " | ".join(f"{point['update']:,}" for point in points) + " |",
@@ -528,9 +558,18 @@ def _signatures(groups: Sequence[Values]) -> list[str]:
     found: dict[str, set[str]] = {}
     for group in groups:
         for name, test in group["tests"].items():
-            found.setdefault(test["signature"], set()).add(f"{name} (beam {test['beam']})")
-    parts = [f"- `{signature}`: {', '.join(sorted(names))}" for signature, names in found.items()]
+            kind = "BLEU, tokenized" if read_name(name)[2] else "BLEU"
+            found.setdefault(test["signature"], set()).add(f"{kind}, {_way(group)}")
+    parts = [f"- `{signature}`: {'; '.join(sorted(names))}" for signature, names in found.items()]
     return ["Signatures of BLEU:", "", *sorted(parts)]
+
+
+def _scores(scored: Mapping[bool, Values]) -> str:
+    """Give BLEU, BLEU of tokens and chrF of one translation of a test set."""
+    if not scored:
+        return "–"
+    bleu = (f"{scored[of]['bleu']:.2f}" if of in scored else "–" for of in (False, True))
+    return " / ".join([*bleu, f"{(scored.get(False) or scored[True])['chrf']:.2f}"])
 
 
 def _told(value: Values, digits: int = 2) -> str:

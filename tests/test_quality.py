@@ -136,6 +136,14 @@ def test_scores_that_were_computed_in_different_ways_are_not_averaged(tmp_path):
         quality.aggregate(runs)
 
 
+def test_both_scores_of_a_translation_stand_in_one_row(tmp_path):
+    more = {"test-beam5": score(31.0, beam=5), "test-beam5-tokenized": score(33.0, beam=5)}
+    groups = quality.aggregate([quality.read_run(write(tmp_path / "a", tests=more))])
+    lines = quality.summary_table(groups)
+    assert "| luong | de-en | 1 | 2016 | beam of 5 | 31.00 | 33.00 | 51.00 |" in lines
+    assert len(lines) == 2 + 2  # with that of the greedy search
+
+
 def test_a_test_that_one_seed_lacks_counts_the_seeds_that_have_it(tmp_path):
     more = {"test-beam5": score(31.0, beam=5)}
     runs = [quality.read_run(write(tmp_path / "a", seed=1, tests=more))]
@@ -147,9 +155,9 @@ def test_a_test_that_one_seed_lacks_counts_the_seeds_that_have_it(tmp_path):
     }
     runs = [run | {"machine": None} for run in runs]
     lines = "\n".join(quality.page_lines({"runs": runs, "groups": groups, "card": CARD}))
-    assert "| luong | de-en | 1 | beam5 | 31.00 |" in lines
-    assert "| beam5: BLEU / chrF | 31.00 / 51.00 | – |" in lines
-    assert "| greedy: BLEU / chrF | 30.00 / 50.00 | 30.00 / 50.00 |" in lines
+    assert "| luong | de-en | 1 | 2016 | beam of 5 | 31.00 | – | 51.00 |" in lines
+    assert "| 2016, beam of 5 | 31.00 / – / 51.00 | – |" in lines
+    assert "| 2016, greedy | 30.00 / – / 50.00 | 30.00 / – / 50.00 |" in lines
 
 
 def test_each_test_set_is_translated_plain_and_tokenized(tmp_path, monkeypatch):
@@ -226,11 +234,11 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     assert text.startswith("Before.\n")
     assert text.endswith("After.\n")
     assert "old" not in text
-    row = "| luong | de-en | 3 | greedy | 31.00 ±\u00a01.00 | 51.00 ±\u00a01.00 |"
+    row = "| luong | de-en | 3 | 2016 | greedy | 31.00 ±\u00a01.00 | – | 51.00 ±\u00a01.00 |"
     assert row in text
     assert "| seed | 1 | 2 | 3 |" in text
     assert "| minutes | 3.8 | 3.8 | 3.8 |" in text
-    assert "| greedy: BLEU / chrF | 30.00 / 50.00 | 31.00 / 51.00 | 32.00 / 52.00 |" in text
+    assert "| 2016, greedy | 30.00 / – / 50.00 | 31.00 / – / 51.00 | 32.00 / – / 52.00 |" in text
     assert "| validation BLEU, greedy | 10.0 | 31.0 | 30.0 |" in text
     assert "--preset luong --seed 1 --precision bf16" in text
     assert f"`{SIGNATURE}`" in text
@@ -245,7 +253,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     monkeypatch.setattr("sys.argv", ["quality", fourth, "--book", "--machine", "a laptop"])
     quality.main()
     text = page.read_text(encoding="utf-8")
-    assert "| luong | de-en | 4 | greedy |" in text
+    assert "| luong | de-en | 4 | 2016 | greedy |" in text
     assert "seeds 1, 2, 3 on one H100; seed 4 on a laptop" in text
     row = {"direction": "de-en", "lowercase": False, "split": "test", "sentences": 1000,
            "one_word_away": 13, "bleu": 8.1, "tokenized": 7.9}  # fmt: skip
@@ -274,7 +282,7 @@ def test_a_trial_is_shown_by_its_validations_beside_the_presets(tmp_path, monkey
     assert "| as the preset | 1, 2 | 450 | 1 | 31.0 to\u00a032.0 | 3.23 to\u00a03.33 |" in text
     assert text.count("| smoothing 0.2 | 1 | 450 | 1 | 34.0 | 3.03 |") == 1
     assert "--seed 1 --precision bf16 --set smoothing=0.2" in text
-    assert "| luong | de-en | 2 | greedy |" in text
+    assert "| luong | de-en | 2 | 2016 | greedy |" in text
     [stored] = json.loads(result.read_text(encoding="utf-8"))["tried"]
     assert stored["settings"] == {"smoothing": 0.2}
     assert "tests" not in stored
