@@ -264,7 +264,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     quality.main()
     assert "| de-en | test | 1,000 | 13 | 8.1 | 7.9 |" in page.read_text(encoding="utf-8")
     assert json.loads(result.read_text(encoding="utf-8"))["copyist"]["rows"] == [row]
-    assert "| luong | de-en | 1 | greedy |" in page.read_text(encoding="utf-8")
+    assert "| luong | de-en | 1 | 2016 | greedy |" in page.read_text(encoding="utf-8")
 
 
 def test_a_trial_is_shown_by_its_validations_beside_the_presets(tmp_path, monkeypatch):
