@@ -213,10 +213,11 @@ ResultTable(heads, rows, "Total variance of one estimate")
 #
 # **A baseline removes what a constant adds to the rewards, but not all of the noise.** Adding 10 to the rewards raises the noise from {{ f"{ratio['as
 # they are', 'none']:.1f}" }} to {{ f"{ratio['+ 10', 'none']:.0f}" }} times the gradient's length; with either
-# baseline nothing changes. Here the best baseline is hardly less noisy than the mean. With it, {{ f"{ratio['+ 10', 'best']:.2f}" }} times the gradient's length remains. More draws reduce
-# it: with $n$ of them $V$ is divided by $n$.
+# baseline nothing changes. Here the best baseline is hardly less noisy than the mean. With it, {{ f"{ratio['+ 10', 'best']:.2f}" }} times the gradient's length remains.
 #
 # </details>
+#
+# More draws reduce the noise, too: for the mean of $n$ independent estimates, $V$ is divided by $n$.
 #
 # ## The other way: pretend
 #
@@ -337,7 +338,7 @@ plt.show()
 # - After 25 updates each seed of *soft* is above each of *straight-through*, too; *every place* and *baseline* overlap with
 #   *soft*.
 # - With and without the baseline the ranges overlap. A seed gives all ways the
-#   same letters, first weights and rows; seed by seed the baseline leads in four of five. Noise may cost time: after 50 updates *every place*, the
+#   same letters, first weights and rows; after 50 updates, seed by seed, the baseline leads in four of five. Noise may cost time: after 50 updates *every place*, the
 #   exact sum, is ahead of *no baseline* in each of the five seeds, and level with *baseline* in one and ahead in four.
 # - The rate is chosen by the share that is named right, averaged over eight looks during training. For *soft* and *baseline* the highest of the four rates tried was chosen, so a still
 #   higher one might be better.
@@ -492,7 +493,7 @@ for kind, weights in ROWS.items():
 # %% [markdown]
 # ## Measured: in a translator
 #
-# Now all of this goes into chapter 3's kind of model, in Luong's order. It has an additive score and states
+# Now penalties and dropout go into chapter 3's kind of model, in Luong's order. It has an additive score and states
 # of 64 numbers, and learns from {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, each
 # seen {{ stored["card"]["epochs"] }} times, so that there is
 # something to overfit. Penalties have $|\lambda| = 0.3$. In each way {{ stored["card"]["seeds"] }} seeds, of first weights and dropout, are judged
@@ -512,7 +513,9 @@ KINDS = (("entropy", ".2f"), ("columns", ".2f"), ("bleu", ".1f"), ("aer", ".2f")
          ("nats, known pairs", ".2f"), ("nats", ".2f"))  # fmt: skip
 rows = [[added, *(span(of, *kind) for kind in KINDS)] for added, of in runs.items()]
 heads = ("added", "entropy", "columns", "BLEU", "AER", "nats, known", "nats, test")
-ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
+ResultTable(
+    heads, rows, "Six ways, three trainings each", "lowest to highest of three seeds"
+)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>

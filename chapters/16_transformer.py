@@ -242,7 +242,7 @@ Unrolled(
 # at the full rate of {{ stored["card"]["learning_rates"][0] }}. In all four the rate also falls along a
 # cosine, to 0 at the last update. All else is the
 # same (apart from the two final norms, which only pre norm has): three trainings each, from different initial weights, {{ stored["card"]["updates"][0] }}
-# updates.
+# updates. Two more rows are of longer trainings.
 #
 # ```{predict} which-fails
 # ```
@@ -292,9 +292,9 @@ plt.show()
 #
 # **Without a warm-up, post norm learns late; pre norm can do without one.** After {{ stored["card"]["updates"][0] }}
 # updates, post norm without a warm-up is behind: all three seeds end below the rule that translates each word by
-# itself. With a warm-up it comes near pre norm: its loss is higher in all three seeds and its BLEU lower,
-# though the ranges nearly touch. (Luck alone would do that one time in ten; [chapter 17](17_evaluation.ipynb).) Of pre norm
-# without a warm-up, the loss is a little higher in all three seeds, and the ranges of BLEU overlap.
+# itself. With a warm-up it comes near pre norm: its loss is higher in all three seeds; its BLEU is lower,
+# too, though there the ranges nearly touch. (Luck alone would do that one time in ten; [chapter 17](17_evaluation.ipynb).) Of pre norm
+# without a warm-up, the loss is narrowly higher in all three seeds, and the ranges of BLEU overlap.
 #
 # **Lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }} updates say: late. In these new trainings,
 # whose rate falls more slowly, all three seeds leave the rule behind. With the smaller rate of

@@ -111,7 +111,7 @@ print(f"{theirs.score:.1f}", theirs.signature)
 # words are right, and so are three of the four pairs, but no triple and no quadruple. A geometric mean with
 # a zero in it is zero. Here sacrebleu steps in (`smooth:exp` in its signature): it takes the first count of
 # zero as $1/2$ and the next as $1/4$. So the mean is $\big(1 \cdot \tfrac34 \cdot \tfrac16 \cdot
-# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf` there), which counts runs of one to six characters and weighs recall beside precision, takes fewer
+# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf`, chapter 19), which counts runs of one to six characters and weighs recall beside precision, takes fewer
 # points off for the swap:
 
 # %%

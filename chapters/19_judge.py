@@ -338,7 +338,7 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # <details><summary>What the output shows</summary>
 #
 # **Words that share their English word with another have the most diffuse rows**: *est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
-# that of its participle or noun. *Un* and *le* are among the sharpest. The sharpest put most of their weight on their own links; *est-ce* puts most of it elsewhere. This is one model, and whether sharing is the reason was not tried; {cite:t}`ghader2017` measured real text.
+# that of its participle or noun. *Un* and *le* are among the sharpest. The sharpest put most of their weight on their own links; *est-ce* and *ne* put most of it elsewhere. This is one model, and whether sharing is the reason was not tried; {cite:t}`ghader2017` measured real text.
 #
 # </details>
 #
@@ -427,15 +427,14 @@ ResultTable(columns, list(rows.values()), title, f"{note}. 2,000 draws.")
 
 # %% [markdown]
 # **A beam finds what the *model* likes better; whether that is a better translation, BLEU has to say.** On average each beam's sentences have a higher log-probability than greedy search's (last column). Up to 18 words the beam gains a little BLEU.
-# Beyond, it is below greedy's (the range holds 0): there it writes
-# {{ f"{length_of['beam 5']:.0%}" }} of the references' words, greedy search {{ f"{length_of['greedy']:.0%}" }}. The likeliest is short, as in [chapter 7](07_training.ipynb). The length penalty brings back a part of the words, and the BLEU that the plain beam lost. With the
+# Beyond, it is below greedy's, but the range holds 0: these sentences cannot tell which of the two is better. There it writes
+# {{ f"{length_of['beam 5']:.0%}" }} of the references' words, greedy search {{ f"{length_of['greedy']:.0%}" }}. The likeliest is short, as in [chapter 7](07_training.ipynb). The length penalty brings back a part of the words. With the
 # coverage penalty as well, the beam is ahead of greedy search in both groups. But none of these searches brings long sentences near the scores of short ones.
 #
 # <details><summary>How sure is this?</summary>
 #
 # The ranges come from the **paired bootstrap** {cite:p}`koehn2004`: it draws the *sentences* again
-# and again, with replacement, and scores both searches on each draw. Where the range holds 0, these sentences do not tell
-# which search is better. The range says nothing about the luck of *seeds*. `seqattn compare RUN RUN --split valid` does the same for whole runs and prints a $p$.
+# and again, with replacement, and scores both searches on each draw. The range says nothing about the luck of *seeds*. `seqattn compare RUN RUN --split valid` does the same for whole runs and prints a $p$.
 #
 # Beyond 18 words most of the gain is the coverage penalty's: against the beam without it, {{ with_coverage["more"][-1] }} BLEU. Up to 18 that range holds 0. Sampling is for variety: with one draw for each sentence both ranges hold 0 up to 18 words; beyond, the nucleus costs BLEU.
 #
@@ -527,7 +526,7 @@ columns = ("words", "translation", "sentences", "pass a word over", "the diagona
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# **A word passed over is a hint, not a verdict.** Maps of long sentences pass a word over more often. So does the diagonal, which attends to no word: its rate only reflects that fewer tokens were written than read. So this table cannot tell attention that skips a word from a translation that is too short. And a right translation may pass over a word,
+# **A word passed over is a hint, not a verdict.** Maps of long sentences pass a word over more often. So does the diagonal, which attends to no word: its rate only reflects that fewer tokens were written than read. So this table cannot tell attention that skips a word from a translation that is too short. Nor can it compare within a length, where one of the two kinds is rare. And a right translation may pass over a word,
 # for the state beside the word may have read it.
 #
 # If
@@ -538,13 +537,12 @@ ResultTable(columns, rows, "Words passed over")
 #
 # <details><summary>How sure is this?</summary>
 #
-# The diagonal passes a word over more often than the maps in each line of the table with ten or more sentences. Beyond twelve words the translations here are too short, and a short translation lowers each word's bar, which can hide skipped words ([chapter 8](08_reading_maps.ipynb)). Nor can the table say whether the maps of wrong translations pass a word over
-# more often than those of right ones: at each length one of the two kinds is rare.
+# The diagonal passes a word over more often than the maps in each line of the table with ten or more sentences. Beyond twelve words the translations here are too short, and a short translation lowers each word's bar, which can hide skipped words ([chapter 8](08_reading_maps.ipynb)).
 #
 # </details>
 
 # %% [markdown]
-# ### What the map does not say
+# ## What the map does not say
 #
 # By itself it does not say *why* {cite:p}`jain2019,serrano2019`; {cite:t}`wiegreffe2019` answer that this depends on what one
 # calls an explanation ([chapter 9](09_explanations.ipynb)). Is the word with the largest weight

@@ -15,9 +15,9 @@
 # What makes one translator better than another? You compare five kinds of model at one budget, find that
 # the comparison cannot say *why*, and take it apart: score, order and readout, one at a time. Then come the maps of several seeds, a penalty, long sentences, dropped weights, and at last the test pairs.
 #
-# **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb). **This chapter covers** how to
-# compare models and what a comparison may claim. The trainings behind the tables are stored; one you run yourself. Notes name the commands that repeat
-# them; where none is named, it is `python -m benchmarks.contest --long`.
+# **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb), and $p$ from [chapter 17](17_evaluation.ipynb). **This chapter covers** how to
+# compare models and what a comparison may claim. The trainings behind the tables are stored; one you run yourself. Notes and cards name the commands that repeat
+# them; where neither does, it is `python -m benchmarks.contest --long`.
 #
 # One flag: `FULL = False` trains one small model on the toy corpus. `FULL = True` trains all five on
 # Multi30k, with three seeds each, and keeps them in the folder `runs`. Expect hours on a CPU; it took minutes
@@ -187,7 +187,7 @@ ResultTable(heads, rows, title, note)
 # %% [markdown]
 # **A comparison at one learning rate ranks models at that rate.** After {{ stored["card"]["updates"] }} updates the chart has the additive
 # models and the Transformer ahead of Luong's, and all ahead of the fixed vector. In the longer trainings the Transformer is ahead of Bahdanau's model at a
-# quarter and at half of the contest's rate, and behind at the contest's. At best rates no difference is seen among these two and coverage; Luong's is behind them, and the fixed vector last.
+# quarter and at half of the contest's rate, and behind at the contest's. At best rates no difference is seen among these two and coverage (whose range just overlaps Bahdanau's); Luong's is behind them, and the fixed vector last.
 #
 # **Sharp attention alone does not make a good translation.** Luong's model, in the chart far behind, has hardly any entropy, {{ spread(of("contest", "Luong", "entropy"), ".2f") }} nats, and alignment errors whose range overlaps Bahdanau's.
 
@@ -200,7 +200,7 @@ ResultTable(heads, rows, title, note)
 # - At twice the contest's rate the Transformer and Luong's model fail, behind the fixed vector. All rates rose over 100 updates; slower may help.
 # - All models begin with the words' log frequencies as output bias ([chapter 6](06_decoder.ipynb) tries that on and off).
 # - Links are read as in [chapter 19](19_judge.ipynb), from references; entropy is that of what each model wrote. The Transformer's weights are the mean of its last layer's heads. The mean of rows that differ is less sharp than they are on average: compare neither its entropy nor its links with those of single maps.
-# - Do not rank by MiB: the fixed vector's three seeds differ nearly as much as all twelve recurrent trainings.
+# - Do not rank by MiB: the fixed vector's three seeds differ by more than three quarters of what all twelve recurrent trainings, itself included, differ by.
 #
 # </details>
 #
@@ -435,7 +435,7 @@ note = f"To repeat: {long['card']['command']}"
 ResultTable(heads, rows, "The penalty, three seeds", note)
 
 # %% [markdown]
-# **The penalty changes the maps, and no difference is seen in BLEU.** At each rate the maps are more diffuse with it, with ranges apart. The alignment error is lower in each seed, with ranges apart at the lowest and at the highest rate.
+# **The penalty changes the maps, and no difference is seen in BLEU.** At each rate the maps are more diffuse with it, with ranges apart. Seed by seed the alignment error is lower at each rate, with ranges apart at the lowest and at the highest.
 #
 # <details><summary>How sure is this?</summary>
 #
@@ -446,7 +446,7 @@ ResultTable(heads, rows, "The penalty, three seeds", note)
 # ## Long sentences
 #
 # Now ask the question of [chapter 1](01_bottleneck.ipynb) about the longer trainings, each model at its best rate. The figure sets
-# the fixed vector beside Bahdanau's attention on new sentences of 3, 6, … 30 English tokens, where a comma counts as one. Training had
+# the fixed vector beside Bahdanau's attention on new sentences of 3, 6, … 30 English words, punctuation included. Training had
 # none above twelve.
 # Answer the figure's question, then move the slider and read.
 
@@ -567,7 +567,7 @@ plt.show()
 #
 # In expectation the weights do not change, nor does their context. In a single training step the row need not sum to 1. So maps are
 # drawn from the weights *before* dropout; the package returns no others. The idea is that a model that cannot rely on one position spreads its attention
-# and learns what the neighbours know. Test it where a model can memorise: Bahdanau's, on 1,000 training pairs, seen
+# and learns what the neighbours know ([chapter 12](12_hard.ipynb) derives the noise, and measured a lower BLEU). Test it where a model can memorise: Bahdanau's, on 1,000 training pairs, seen
 # again and again.
 #
 # ```{predict} dropout-and-bleu
@@ -593,7 +593,7 @@ for rate in DROPOUT_LRS:
 rows = [(n, rate, *map(spread, pair), verdict(*pair)) for n, rate, pair in budgets]
 copied = f"{stored['few_rules']['copy']:.1f}"
 heads = ("updates", "learning rate", "dropping 0%", "dropping 30%", "ranges")
-note = f"Copying the nearest of these training pairs: {copied}. To repeat: {card['command']}"
+note = f"Copying the nearest of these training pairs: {copied}. To repeat: {card['command']}; the first row: {stored['card']['command']}"
 title = "Validation BLEU with dropped weights and without, three seeds"
 ResultTable(heads, rows, title, note)
 
@@ -627,6 +627,7 @@ for rate, what in product(DROPOUT_LRS, ("entropy", "training")):
 spent = [run["seconds"] for run in stored["long_dropout"]]
 note = f"The first rate was chosen by hand. Training perplexity on {card['known_pairs']} of the pairs. "
 note += f"Core s of each of the longer trainings: {spread(spent, '.0f')}"
+note += f". To repeat: {card['command']}; of {few} updates: {stored['card']['command']}"
 heads = (
     "updates",
     "learning rate",
@@ -745,11 +746,12 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 # ## What you now know
 #
 # - A comparison at one learning rate ranks models at that rate. To say *why* they differ, change one thing at a time.
+#   Here, at the contest's rate, attending after the step was ahead, and the additive score and the maxout readout by more.
 # - Here two seeds of one mechanism already drew different maps.
 # - From six words to twelve, a fixed vector lost more than half of its score, and Bahdanau's model less
 #   than a tenth.
 # - A difference without a spread is an anecdote, and a score without a simple rule beside it a riddle.
 #
 # **Sources.** The models: {cite:t}`bahdanau2015`, {cite:t}`luong2015`, {cite:t}`vaswani2017`; coverage:
-# {cite:t}`tu2016`, {cite:t}`see2017`. Bootstrap: {cite:t}`koehn2004`. Multi30k: {cite:t}`elliott2016`,
+# {cite:t}`tu2016`, {cite:t}`see2017`. Multi30k: {cite:t}`elliott2016`,
 # {cite:t}`elliott2017`.
