@@ -461,19 +461,6 @@ for name_of, R, expected in (
 # &= \frac{p}{1-p} \sum_i \alpha_i^2\, \lVert v_i \rVert^2
 # \end{aligned}
 # $$ (eq-dropout-variance)
-#
-# **The surprise: among rows over values of equal length, the sharpest is shaken most.** What decides is the
-# sum of squares, which the second penalty has with the opposite sign. If every value is the number 1, the
-# context is the *sum of the row*. With $p = 0.25$ the sum of our row is $1 \pm 0.38$, and that of a uniform
-# row of three is $1 \pm 0.33$. A row with a single weight has $1 \pm 0.58$: its sum is 0 or 1.33. So
-# **dropped rows do not sum to 1**; only their mean does. Do not draw them as maps.
-#
-# <details><summary>Why not renormalise them?</summary>
-#
-# Renormalise, and the mean would no longer be the row (ours would become 0.41, 0.48, 0.12), and where
-# all weights are dropped you would divide by 0.
-#
-# </details>
 
 # %% tags=["hide-output", "hide-until-noise-of-dropout"]
 torch.manual_seed(0)
@@ -491,6 +478,20 @@ for kind, weights in ROWS.items():
     print(f"from {sums.min():.2f} to {sums.max():.2f}")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# **The surprise: among rows over values of equal length, the sharpest is shaken most.** What decides is the
+# sum of squares, which the second penalty has with the opposite sign. If every value is the number 1, the
+# context is the *sum of the row*. With $p = 0.25$ the sum of our row is $1 \pm 0.38$, and that of a uniform
+# row of three is $1 \pm 0.33$. A row with a single weight has $1 \pm 0.58$: its sum is 0 or 1.33.
+#
+# Why not renormalise them? The mean would no longer be the row (ours would become 0.41, 0.48, 0.12), and where
+# all weights are dropped you would divide by 0.
+#
+# </details>
+#
+# **Dropped rows do not sum to 1**; only their mean does. Do not draw them as maps.
+#
 # ## Measured: in a translator
 #
 # Now penalties and dropout go into chapter 3's kind of model, in Luong's order. It has an additive score and states

@@ -142,7 +142,7 @@ title = f"After {long['card']['updates']:,} updates: lowest to highest of three 
 note = f"The contest's rate is {stored['card']['lr']}. To repeat: {long['card']['command']}"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Card, perplexity, links, entropy, costs, other rates: {type}"}
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Card, perplexity, links, entropy, costs, other rates: {type}", "code_prompt_hide": "Hide: card, perplexity, links, entropy, costs, other rates"}
 SHOWN = {"bleu": ".1f", "perplexity": ".2f", "aer": ".1%", "entropy": ".2f"}
 COSTS = {"seconds": "core s", "memory": "MiB"}
 rows, costs = [], []
@@ -302,7 +302,7 @@ note += f"{study['card']['command']} for the contest's rate, {study['beyond']['c
 title = "BLEU gained by one factor, means of three seeds, validation"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Card, the eight models, the pairs, costs: {type}"}
+# %% tags=["hide-input", "hide-output", "hide-until-which-factor"]
 rows = []
 for readout, score in product(FACTORS["readout"], FACTORS["score"]):
     cells = [
@@ -492,7 +492,7 @@ FixedVersusDynamic(
     "the band is one standard deviation.",
 )
 
-# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "What length costs: {type}"}
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "What length costs (the answer): {type}", "code_prompt_hide": "Hide: what length costs"}
 joints = long["joints"]
 rows = [
     (
@@ -509,7 +509,7 @@ for kind in joints["sentences"]:
 ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 
 # %% [markdown]
-# <details><summary>What the output shows</summary>
+# <details><summary>What the figure and the table show</summary>
 #
 # **From six words to twelve, lengths that training had, the fixed vector loses more than half of its score, and Bahdanau's
 # model less than a tenth.** That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb).
@@ -597,7 +597,7 @@ note = f"Copying the nearest of these training pairs: {copied}. To repeat: {card
 title = "Validation BLEU with dropped weights and without, three seeds"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Entropy, perplexity, costs: {type}"}
+# %% tags=["hide-input", "hide-output", "hide-until-dropout-and-bleu"]
 MEASURES = {
     "entropy": ("entropy of attention, nats", ".2f"),
     "training": ("perplexity, training", ".4f"),
