@@ -491,7 +491,8 @@ for kind, weights in ROWS.items():
 # </details>
 #
 # **Dropped rows do not sum to 1**; only their mean does. Do not draw them as maps.
-#
+
+# %% [markdown]
 # ## Measured: in a translator
 #
 # Now penalties and dropout go into chapter 3's kind of model, in Luong's order. It has an additive score and states

@@ -302,7 +302,7 @@ note += f"{study['card']['command']} for the contest's rate, {study['beyond']['c
 title = "BLEU gained by one factor, means of three seeds, validation"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-factor"]
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "The eight models, the pairs, costs (the answer): {type}", "code_prompt_hide": "Hide: the eight models, the pairs, costs"}
 rows = []
 for readout, score in product(FACTORS["readout"], FACTORS["score"]):
     cells = [
@@ -597,7 +597,7 @@ note = f"Copying the nearest of these training pairs: {copied}. To repeat: {card
 title = "Validation BLEU with dropped weights and without, three seeds"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input", "hide-output", "hide-until-dropout-and-bleu"]
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Entropy, perplexity, costs (the answer): {type}", "code_prompt_hide": "Hide: entropy, perplexity, costs"}
 MEASURES = {
     "entropy": ("entropy of attention, nats", ".2f"),
     "training": ("perplexity, training", ".4f"),
