@@ -174,7 +174,7 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 #
 # $$ p(y \mid x) = \prod_{t=1}^{T_t} p(y_t \mid y_1, \dots, y_{t-1}, c) $$ (eq-factorisation)
 #
-# Here $t$ counts target steps. The last token, $y_{T_t}$, is the end symbol `<eos>`; without it the
+# Here $t$ counts target steps. The last **token** (word or symbol), $y_{T_t}$, is the end symbol `<eos>`; without it the
 # product could not give probabilities to sentences of different lengths. The vector is some function
 # $g$ of the encoder's states $h_1, \dots, h_{T_s}$, one state for each source token:
 #
@@ -355,8 +355,8 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 #
 # </details>
 #
-# How steep the line is depends on how the gates are initialised (an optional section below measures it), and training
-# moves them. Two things stay true: the path has one step for each later word, and every target step is
+# How fast the influence falls depends on how the gates are initialised (an optional section below measures it), and
+# training moves them. Two things stay true: the path has one step for each later word, and every target step is
 # given the same vector.
 #
 # {cite:t}`sutskever2014` shortened the path with a trick: feed the source *backwards*. Then the first source
@@ -372,7 +372,7 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 # $$ \context{c_t} = \sum_{i=1}^{T_s} \weights{\alpha_{ti}}\, \values{h_i} $$ (eq-dynamic-context)
 #
 # From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$ for
-# given weights. Where the weight
+# given weights ($I$ is the identity matrix). Where the weight
 # is near 1, the gradient arrives at the *state* almost undiminished, whatever lies between.
 #
 # *Summing* buys this short path, even with equal weights. But equal weights give every step the same context, the
@@ -421,7 +421,7 @@ bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
 # - **Inside the lengths of the training sentences**, up to twenty words (punctuation marks and *’s* count), attention
 #   stays above 95. The
 #   fixed vector goes from {{ bleu["fixed"][4] }} at four words to {{ bleu["fixed"][20] }} at twenty. So
-#   unseen lengths are not the only cause.
+#   unseen lengths are not the only cause. (An optional section below takes up the dip at twelve.)
 # - **Beyond them** the fixed vector goes on falling, to {{ bleu["fixed"][40] }}. Attention stays above 95 up to 28
 #   words, then falls as well, to {{ bleu["attention"][40] }}, and the seeds move apart. Attention removes
 #   the bottleneck, not every difficulty with length.
@@ -552,8 +552,8 @@ plt.show()
 # $b$ at 1 and a step keeps
 # {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2,
 # {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}. The last line of the output shows the initialisation of this book's
-# own models: $b = 0$ and orthogonal recurrent matrices, which change the length of no vector. Each line covers
-# five seeds, with 64 units:
+# own models: $b = 0$ and orthogonal recurrent matrices, which change the length of no vector. Each line gives the
+# influence of the first of 30 words, lowest to highest of five seeds, with 64 units:
 #
 # ```{predict} open-gates
 # ```
@@ -572,7 +572,7 @@ starts["as in this book"] = initialise
 reaches = {}
 for name, start in starts.items():
     r = reaches[name] = torch.stack([reach(30, seed, start=start) for seed in range(5)])
-    print(f"{name:18} first of 30 words: {r[:, 0].min():.0e} to {r[:, 0].max():.0e}")
+    print(f"{name:18} {r[:, 0].min():.0e} to {r[:, 0].max():.0e}")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -594,11 +594,11 @@ for name, start in starts.items():
 # %%
 first = {}
 for name in ("PyTorch's default", "as in this book"):
+    print(f"{name}, the first of 30 words:")
     for units in (64, 256):
         values = [reach(30, s, units, starts[name])[0].item() for s in range(5)]
         first[name, units] = values
-        span = f"{min(values):.0e} to {max(values):.0e}"
-        print(f"{name:17} {units:3} units: the first of 30 words counts {span}")
+        print(f"{units:5} units: {min(values):.0e} to {max(values):.0e}")
 
 # %% [markdown]
 # ### The mean of all states

@@ -17,7 +17,7 @@
 # can learn what to ask for.
 #
 # **You need** PyTorch tensors, the exponential function, and what a gradient is. **This chapter covers** queries,
-# keys and values; softmax, its Jacobian and its numerics; temperature; masks, and six ways to get them
+# keys and values; softmax, its Jacobian and its numerics; temperature; masks, and ways to get them
 # wrong; entropy; hard versus soft. Sections marked *optional* are for a second reading.
 
 # %% tags=["install", "hide-cell"]
@@ -124,7 +124,7 @@ plt.show()
 # context lies between the states; here it is nearest to *sat*, which has the largest weight.
 
 # %% [markdown]
-# ### Where are the three in a translator?
+# ### Query, key and value in a translator
 #
 # The Transformer, a translator with attention in place of recurrence, made the words *query*, *key* and *value*
 # standard in 2017; {cite:t}`miller2016` used them before. The roles are older than the words. The matrices in
@@ -138,7 +138,7 @@ plt.show()
 #
 # Here they are at work in the small translator of chapter 1, which now has attention. It is about to
 # write *noir*: it scores the keys against its query, normalises, and mixes the values. Every step of the decoder does this
-# again, with another query.
+# again, with another query. (The score is that of the next chapter.)
 
 # %% tags=["hide-input"]
 LIT = ("encoder", "attention", "decoder")
@@ -284,10 +284,14 @@ print(jacobian)
 #
 # $$ \alpha_i = \frac{m_i \exp(e_i)}{\sum_{j} m_j \exp(e_j)} $$ (eq-masked-softmax)
 #
-# The usual way to compute it is
-# to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. (If all $m_i$ are 0, this is $0/0$; the package
-# then gives zeros.) In most models of these chapters
-# attention takes these four steps, for query $q_t$ at step $t$:
+# The usual way to compute it is to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. If all $m_i$ are 0,
+# that gives NaN, as value and as gradient. `masked_softmax` sets the scores of such a row to 0 before the softmax and
+# its weights to 0 after it.
+#
+# A mask may differ from query to query: a *causal mask* lets query $t$ attend to the positions up to $t$ alone. Where
+# two masks apply, a position must be open in both.
+#
+# In most models of these chapters attention takes these four steps, for query $q_t$ at step $t$:
 #
 # $$
 # \begin{aligned}
@@ -336,8 +340,9 @@ torch.testing.assert_close(ours.weights, masked_softmax(e, mask))
 # $$ \alpha_i(\tau) = \frac{\exp(e_i/\tau)}{\sum_j \exp(e_j/\tau)} $$ (eq-temperature)
 #
 # The figure applies it to "The cat sat on the mat", with invented scores for a translator about to write
-# *chat*. At the end stand two pads that nobody has masked yet; their score is 0. Commit to an answer,
-# then untick them.
+# *chat*. At the end stand two pads that nobody has masked yet; their score is 0. The dashed line, *entropy*, says how
+# spread out the weights are, from 0 (one position) to 1 (all equal); *How spread out?* below defines it. Commit to an
+# answer, then untick the pads.
 
 # %% tags=["hide-input"]
 SoftmaxTemperature(
@@ -393,8 +398,10 @@ print("hard lookup passes a gradient to the query:", hard.requires_grad)
 
 # %% [markdown]
 # Now an experiment. There are 500 memories of 8 entries with random keys of 16 numbers. Each query starts
-# at random and has to learn to fetch entry 0, by 100 steps of gradient descent on the squared error of
+# at random and has to learn to fetch entry 0, by 100 training steps on the squared error of
 # its *answer*. Success is measured in the same way for all: is key 0 the best match at the end?
+# In the chart, the lines are means over 500 memories; the bands reach from the lowest to the highest of five groups of
+# a hundred.
 #
 # Two ways to take steps are compared. Plain gradient descent (step size 1) moves against the gradient.
 # *Adam* (step size 0.01) first divides each gradient by its own running size, so that even small
@@ -467,12 +474,8 @@ def first_gradients(temperature):  # the largest entry for each query
 #
 # </details>
 #
-# To keep the weights from saturating at the start of training, the
-# Transformer divides its dot products by $\sqrt{d}$ ([chapter 5](05_scaled.ipynb)).
-#
 # <details><summary>How sure is this?</summary>
 #
-# The lines are means over 500 memories; the bands reach from the lowest to the highest of five groups of a hundred.
 # At $\tau = 0.1$ the largest of a query's
 # eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
 # gradient that is exactly zero in 32 bits, and at 0.01 most are below $10^{-8}$, which Adam adds to its divisor. The
@@ -480,6 +483,9 @@ def first_gradients(temperature):  # the largest entry for each query
 # 12.5%). Size is not the whole story: in 64 bits and without that constant most queries still fail.
 #
 # </details>
+#
+# To keep the weights from saturating at the start of training, the Transformer divides its dot products by $\sqrt{d}$,
+# where $d$ is the number of entries of a key ([chapter 5](05_scaled.ipynb)).
 #
 # Beside soft lookup and argmax there is *hard attention*: draw one position at random with probabilities $\alpha_i$. Then the average *loss* has a gradient, but it has to be estimated from samples ([chapter 12](12_hard.ipynb)).
 
@@ -526,7 +532,7 @@ def mask_added(e, real):  # a 0/1 mask where one of 0 and -inf belongs
 # %% [markdown]
 # Take four sentences of 4, 3, 2 and 1 words, with four queries each. The pictures show the third
 # sentence: two words and two pads, with one row for each query. Hatched columns are pads; a good picture
-# has 0 in all hatched cells and rows that sum to 1. On the left the pads' scores are 0; on the right they
+# has 0 in all hatched cells and rows that sum to 1, like the top one, of `masked_softmax`. On the left the pads' scores are 0; on the right they
 # are 35.
 #
 # ```{predict} wrong-on-the-right
@@ -586,6 +592,62 @@ print("masked_softmax:", masked_softmax(e, real)[0, 0])
 # </details>
 
 # %% [markdown]
+# ### The test that finds them all
+#
+# "Append pads, and the context must not change" is a good test only if the pads are **hostile**. A
+# friendly pad, such as a vector of zeros, hides the mistakes that only a large score reveals. A pad's
+# score can be anything: nobody trained the network on pads. So let it be 0, 35, 100,000, infinite and
+# NaN, and put the pads after the words and before them. The right answer needs no mask at all: cut the
+# pads off.
+
+
+# %%
+def right_with(weigh, pad_score, left):
+    e, real = four_sentences(pad_score, left)
+    weights = weigh(e, real)
+    for b in range(4):
+        words = e[b][:, real[b]].softmax(-1)  # the words alone, without a mask
+        if not torch.allclose(weights[b][:, real[b]], words, atol=1e-4):
+            return False
+    return bool((weights * ~real[:, None] == 0).all())
+
+
+# %%
+PADS, passed = (0.0, 35.0, 1e5, torch.inf, torch.nan), {}
+
+
+def table_of(*ways):
+    rows = []
+    for way in ways:
+        both = [
+            all(right_with(way, pad, left) for left in (False, True)) for pad in PADS
+        ]
+        passed[way.__name__] = both
+        rows.append((way.__name__, *("passes" if ok else "–" for ok in both)))
+    heads = ("way", *(f"{pad:,g}" for pad in PADS))
+    return ResultTable(heads, rows, "Right weights, by the score of the pads")
+
+
+table_of(masked_softmax, masked_late, filled_with_zero, mask_added)
+
+# %% [markdown]
+# With friendly pads, one of the three wrong ways passes. None passes with all the hostile pads. Only `masked_softmax`
+# passes every test. It *replaces* the scores of the pads by
+# $-\infty$, before the softmax.
+#
+# <details><summary>To test code that others wrote</summary>
+#
+# Do more: call it twice with
+# different masks, since a program may keep an earlier one; call it with a batch of one; and check that it has not
+# changed its inputs.
+#
+# </details>
+#
+# One thing no mask on scores can do: a weight of 0 does not protect against a NaN in a
+# *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be
+# replaced as well, as `seqattn.attend` does.
+
+# %% [markdown]
 # ### Three more wrong masks (optional)
 #
 # These mask something else, or not enough:
@@ -618,61 +680,10 @@ show(rows_masked, broadcast, minus_10_000)
 #   `(B, T, S)` scores is read as *one row for each query*. For one sentence it is right. For several sentences it runs and is wrong if there are as many queries as sentences, or a single query; any other number of queries gives an error. (Row 4 of
 #   `broadcast` has lost a real word.) Write `mask[:, None]`. `masked_softmax` does so itself: it reads
 #   two axes as `(B, S)` first, so hand it a mask of shape `(T, S)` as `mask[None]`.
-# - **Minus ten thousand** looks right in both pictures. The next test says whether it is.
-
-# %% [markdown]
-# ### The test that finds them all
-#
-# "Append pads, and the context must not change" is a good test only if the pads are **hostile**. A
-# friendly pad, such as a vector of zeros, hides the mistakes that only a large score reveals. A pad's
-# score can be anything: nobody trained the network on pads. So let it be 0, 35, 100,000, infinite and
-# NaN, and put the pads after the words and before them. The right answer needs no mask at all: cut the
-# pads off.
-
+# - **Minus ten thousand** looks right in both pictures. The hostile pads find it out:
 
 # %%
-def right_with(weigh, pad_score, left):
-    e, real = four_sentences(pad_score, left)
-    weights = weigh(e, real)
-    for b in range(4):
-        words = e[b][:, real[b]].softmax(-1)  # the words alone, without a mask
-        if not torch.allclose(weights[b][:, real[b]], words, atol=1e-4):
-            return False
-    return bool((weights * ~real[:, None] == 0).all())
-
-
-# %%
-PADS = (0.0, 35.0, 1e5, torch.inf, torch.nan)
-WAYS = (masked_softmax, masked_late, filled_with_zero, mask_added)
-WAYS += (rows_masked, broadcast, minus_10_000)
-passed = {
-    way.__name__: [
-        all(right_with(way, pad, left) for left in (False, True)) for pad in PADS
-    ]
-    for way in WAYS
-}
-rows = [
-    (name, *("passes" if ok else "–" for ok in both)) for name, both in passed.items()
-]
-heads = ("way", *(f"{pad:,g}" for pad in PADS))
-ResultTable(heads, rows, "Which ways give the right weights, by the score of the pads")
-
-# %% [markdown]
-# With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. (The last three rows are
-# those of the optional section.) Only `masked_softmax` passes every test. It *replaces* the scores of the pads by
-# $-\infty$, before the softmax.
-#
-# <details><summary>To test code that others wrote</summary>
-#
-# Do more: call it twice with
-# different masks, since a program may keep an earlier one; call it with a batch of one; and check that it has not
-# changed its inputs.
-#
-# </details>
-#
-# One thing no mask on scores can do: a weight of 0 does not protect against a NaN in a
-# *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be
-# replaced as well, as `seqattn.attend` does.
+table_of(rows_masked, broadcast, minus_10_000)
 
 # %% [markdown]
 # ### Dropped weights
@@ -680,7 +691,7 @@ ResultTable(heads, rows, "Which ways give the right weights, by the score of the
 # *Dropout* sets some numbers to 0 at random during training, so that a network cannot rely on any single
 # number. On attention weights it goes *after* the softmax: each weight is dropped with probability $p$,
 # and the others are divided by $1 - p$. A row then sums to 1 only on average. That is intended:
-# normalising again would undo part of the noise. In evaluation nothing is dropped, so draw maps there.
+# normalising again would undo part of the noise. In evaluation nothing is dropped, so look at weights there.
 
 # %%
 torch.manual_seed(0)
@@ -714,8 +725,8 @@ assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
 #
 # Natural logarithms give *nats*, base 2 gives *bits*; 1 nat is $1/\log 2 \approx 1.44$ bits.
 #
-# The first cell prints these numbers for the example by hand, at $\tau = 1$. The figure then follows its
-# context from the corner of *sat*, the hard lookup, to
+# The first cell prints these numbers for the example by hand, at $\tau = 1$. The figure then follows the
+# context of this example from the corner of *sat*, the hard lookup, to
 # the mean of the three states. Beside each temperature stands the effective number of positions.
 
 # %%
@@ -800,21 +811,22 @@ print("mean of f    ", mean_of_f)
 # takes each of the four as a *replacement* for the pad's score, in three number formats: float32, float16, and
 # bfloat16 (16 bits, with fewer digits but the range of float32). The two words have scores of $-20{,}000$, which a
 # diverging training can produce.
-# The output shows the weight of the pad, then the weights of a row in which all three positions are
-# masked:
+# The output shows the weight of the pad, then the weight of each position in a row in which all three are masked:
 
 # %%
 fills = {"-10,000": -1e4, "-10^9": -1e9, "lowest": None, "-inf": -torch.inf}
 masks = torch.tensor([[False, False, True], [True, True, True]])  # the pad, then all
+print("replacement         pad  all masked")
 for name, number in fills.items():
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         fill = torch.finfo(dtype).min if number is None else number
         scores3 = torch.tensor([-2e4, -2e4, 0.0], dtype=dtype)
         try:
             one, empty = (scores3.masked_fill(m, fill).softmax(-1) for m in masks)
-            told = f"pad {one[2]:.2f}  all masked {empty.float()}"
+            assert empty.isnan().all() or (empty == empty[0]).all()
+            told = f"{one[2]:.2f} {empty[0]:.2f}"
         except RuntimeError:
-            told = "does not fit into this format"
+            told = "does not fit"
         print(f"{name:9} {str(dtype)[6:]:9} {told}")
 
 # %% [markdown]
@@ -825,8 +837,7 @@ for name, number in fills.items():
 # ## A row with nothing to attend (optional)
 #
 # Sometimes *no* position may be attended. A batch may contain an empty sentence. Or a Transformer's
-# decoder puts a *causal mask* (query $t$ may see only the positions up to $t$) on a sentence that is
-# padded on the left. With all scores at $-\infty$, `attend_by_hand` computes $-\infty - (-\infty)$, which
+# decoder puts a causal mask on a sentence that is padded on the left. With all scores at $-\infty$, `attend_by_hand` computes $-\infty - (-\infty)$, which
 # is NaN.
 #
 # You might think that one bad row does no harm as long as nobody reads it. In the next cell the loss
@@ -864,8 +875,7 @@ for name, parameters in left.items():
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero gradient: it sets the scores
-# of such a row to 0 before the softmax, and its weights to 0 after it.
+# The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero gradient.
 #
 # Patching the context with `nan_to_num`, as the line in the middle does, is no help. The loss was a
 # finite number all along; the NaN weights are still there for the backward pass to multiply by zero. The rule holds
@@ -1035,7 +1045,7 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 # ```{self-check} which-test
 # ```
 #
-# This one needs the optional section on rows with nothing to attend:
+# This one needs the optional sections on wrong masks and on rows with nothing to attend:
 #
 # ```{self-check} rows-of-pads
 # ```

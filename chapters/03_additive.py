@@ -18,7 +18,8 @@
 # Cho and Bengio (2015) brought attention to translation. You compute it on paper, write it in five lines,
 # and train a translator with it.
 #
-# **You need** [soft addressing](02_soft_addressing.ipynb): softmax, masks, the weighted sum. **This chapter covers**
+# **You need** [soft addressing](02_soft_addressing.ipynb): softmax, masks, the weighted sum; and BLEU, from
+# [chapter 1](01_bottleneck.ipynb). **This chapter covers**
 # the additive score by hand, in PyTorch and as a network; the order of events in the decoder;
 # what can be computed once; why the tanh has to bend; training; and the alignment that training brings
 # with it. Sections marked *optional* can wait for a second reading.
@@ -549,9 +550,8 @@ LinearRegime()
 #
 # </details>
 #
-# All scores shrink, so all weights become equal as well. To see the query alone fade, divide $v$ by
-# $\lambda$. That takes one $\lambda$ from every term: the keys stay at full size and the query enters
-# with $\lambda^2$. So expect a factor of about 100 for each factor of ten in $\lambda$, once $\lambda$ is
+# The keys enter with $\lambda$, the query only with $\lambda^3$ (the calculation is in the fold). To see the query alone
+# fade, divide $v$ by $\lambda$: the keys stay at full size and the query enters with $\lambda^2$. So expect a factor of about 100 for each factor of ten in $\lambda$, once $\lambda$ is
 # small:
 
 # %%
@@ -604,7 +604,7 @@ print(sizes, "words:", *map(len, vocabularies))
 
 # %%
 for pair in FIVE:
-    print(f"{pair.source:45s} {pair.target}")
+    print(f"{pair.source}\n    {pair.target}")
 
 # %% [markdown]
 # In the second, a pronoun moves in front of the verb. In the third, *ne … pas* surrounds the verb, and
@@ -626,6 +626,9 @@ for pair in FIVE:
 #
 # with $|\cdot|$ the number of links, summed over all sentences first. It is 0 if the two agree and 1 if
 # they have nothing in common. (The full definition distinguishes sure links from possible ones; here all are sure.)
+#
+# To get such a map, `force` makes the model write the known translation: every step reads the *true* last word, as in
+# training.
 #
 # Three yardsticks need no model. The first draws a source word at random for each target word. The second is
 # the *diagonal*: word 1 goes with word 1, and so on. The third is the lowest rate
@@ -660,10 +663,6 @@ rules = {  # links (source position, target position) without looking at a word
 rate = {name: alignment_error_rate(found, gold, gold) for name, found in rules.items()}
 for name, value in rate.items():
     print(f"AER, {name:17s} {value:.2f}")
-
-# %% [markdown]
-# `force` makes the model write the known translation: every step reads the *true* last word, as in
-# training. So its rows can be compared with the gold links word by word.
 
 # %% [markdown]
 # ### A penalty on the columns of the map
@@ -744,7 +743,7 @@ for batch in (*batches.epoch(0), *batches.epoch(1)):
 # %% mystnb={"image": {"alt": "Line chart over the updates of two epochs. The alignment error rate starts near that of a random link, crosses the dashed line of the diagonal in the first epoch, and ends below a fifth, above the dotted line of the best single links."}} tags=["hide-input"]
 figure, axes = plt.subplots()
 axes.plot(updates, error_rates, marker="o", color=BLUE)
-axes.annotate("largest weight", (updates[1], error_rates[1]), (8, 8),
+axes.annotate("the model", (updates[1], error_rates[1]), (8, 8),
               textcoords="offset points", color=BLUE, weight="bold")  # fmt: skip
 for name, dashes in (
     ("at random", "-."),
@@ -788,14 +787,13 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Three are right, word for word. The other two fail in different ways, and they failed from each of the
-# three seeds of the measurement below. (Your run may fail elsewhere: processors round differently.)
+# Three are right, word for word. The other two fail here and from each of the three seeds of the measurement below,
+# each time in another way. (Your run may fail elsewhere: processors round differently.)
 #
-# - **The question** has everything in place but its verb: the king *took*, *found* or *built* the box,
-#   depending on the seed. The construction is learned, the word is not.
-# - **The hero** begins well: *him* has become the subject. Then each of the three seeds fails in its own
-#   way: one forgets *plus*, the word for *no longer*; one has it, and writes of a soldier; one loses *ne*
-#   and *au*, and has *pas* for *plus*.
+# - **The question** has everything in place but its verb: here the king *broke* the box; from the three seeds he
+#   *took*, *found* or *built* it. The construction is learned, the word is not.
+# - **The hero** begins well: *him* has become the subject. Here *plus*, the word for *no longer*, comes twice. Of the
+#   three seeds one forgets it; one has it, and writes of a soldier; one loses *ne* and *au*, and has *pas* for *plus*.
 #
 # </details>
 
@@ -860,7 +858,8 @@ ResultTable(("trained, or rule", "AER", "BLEU"), rows, "On the test pairs", note
 # - **With the penalty the error rates are lower**: {{ low_high(table["with the penalty", "aer"], ".2f") }} against
 #   {{ low_high(table["without", "aer"], ".2f") }} without. Treat this as a hint, not as a result.
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
-# - **The yardsticks.** All six trainings are below the diagonal, and near IBM Model 1.
+# - **The yardsticks.** All six trainings are below the diagonal. The three with the penalty and the best without are
+#   near IBM Model 1.
 #
 # </details>
 
@@ -889,7 +888,7 @@ ResultTable(("trained, or rule", "AER", "BLEU"), rows, "On the test pairs", note
 # ## The attention map, before and after training
 #
 # Here is the map of the cat, before training and after, and the trained map of the sentence that swaps
-# subject and object. All three are maps of the *true* translation, on one scale, with French rows and English columns. Boxes mark the gold links. A word may have two: *au* stands for *the* and for a part of *misses*. Look at the rows of the first map, then at the last column of the others, the English end of sentence.
+# subject and object. All three are maps of the *true* translation, on one scale, with French rows and English columns. Boxes mark the gold links. A word may have two: *au* stands for *the* and for a part of *misses*. The last column is the English end of sentence. Look at the rows of the first map.
 
 # %% mystnb={"image": {"alt": "Three attention maps, gold links boxed. The cat sat on the mat, untrained: all cells are much alike. The same, trained: strong cells, most of them inside the boxes, run from top left to bottom right. The hero no longer misses him, trained: more blurred; il is strongest on the last English word, him, and the last French words are spread over the first English ones."}} tags=["hide-input"]
 [cat, hero] = translator.force([FIVE[0], FIVE[4]])
@@ -944,8 +943,8 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 # %% [markdown]
 # ### What a map shows, and what it does not
 #
-# As a picture of *what the model attends to* the map is exact. As an alignment it is a good guess with systematic
-# errors. As a reason it has to be handled with care:
+# As a picture of *what the model attends to* the map is exact. As an alignment it is a good guess, and its errors are
+# not random (an optional section below counts them). As a reason it has to be handled with care:
 #
 # - **A map says where the context came from, not why.** It does not say that the word would have been different
 #   without these states; that takes an experiment ([chapter 9](09_explanations.ipynb)). Jain and Wallace (2019) and Wiegreffe and Pinter (2019) argue about how much can be said.
@@ -1111,7 +1110,7 @@ for scale in (0.1, 1, 10, 100):
 #
 # In a bidirectional `nn.GRU`, `hidden[-2]` is the last layer's forward state at the last word and
 # `hidden[-1]` its backward state at the first word. The linear layer brings them to the decoder's size
-# and the tanh to the range of a GRU's state. This is the `Bridge` above. The paper takes `hidden[-1]`
+# and the tanh to the range of a GRU's state. This is the package's `Bridge`. The paper takes `hidden[-1]`
 # alone.
 #
 # </details>
@@ -1163,6 +1162,8 @@ for scale in (0.1, 1, 10, 100):
 # ```{self-check} keys-once
 # ```
 #
+# This one belongs to the optional section on misses; you can also count:
+#
 # ```{self-check} chance-of-a-neighbour
 # ```
 
@@ -1176,7 +1177,8 @@ for scale in (0.1, 1, 10, 100):
 # - Keys are projected once for each sentence.
 # - The bend of the tanh lets the query matter.
 # - In these trainings alignment emerged from translation alone. A penalty can ask that each word be attended to about once; here
-#   the error rate fell, by one of two ways of counting, and in the translations no difference was seen.
+#   every seed with it had a lower error rate (by a second way of counting the ranges overlap), and in the translations
+#   no difference was seen.
 #
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked
 # softmax, the context and a module that learns, and checks them.

@@ -221,7 +221,7 @@ detached, keeps 2 | R -> R.detach()
 Q2 = question(
     """q2: Who may look where
 attention_mask(lengths, causal)
-read chapters/02_soft_addressing: where it breaks: masks
+read chapters/02_soft_addressing: which positions may take part
 padding, 1 point: every position; every position, one sentence
     Column i of sentence b is True where i is smaller than the sentence's length, in every row.
 no look ahead, 1 point: causal; causal, as many sentences as words; causal, one sentence; causal, one word; causal, an empty sentence
@@ -307,6 +307,7 @@ the weighted sum, 1 point: ordinary; other sizes; all sizes equal; one word; one
 padding, 1 point: padded; padded in front; large
     What stands in the padding changes your result: the mask must reach the scores, and what the
     pads hold must not reach the sum.
+    read chapters/02_soft_addressing: the test that finds them all
 gradients, 1 point, backward: padded; one word
     The gradient of w or of the states is not right: the weights must come from a softmax that stays
     in the graph.

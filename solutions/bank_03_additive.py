@@ -252,9 +252,11 @@ extreme scores, 1 point: large; padded
     NaN: put minus infinity in their place, and use a softmax that does not overflow.
 rows with nothing to attend, 1 point: nothing to attend
     A row in which nothing may be attended must give zeros.
+    read chapters/02_soft_addressing: a row with nothing to attend (optional)
 gradients, 1 point, backward: padded; nothing to attend; hundreds
     The weights are right but the gradients of the scores are not: no detach, no .data, no NumPy on
     the way.
+    read chapters/02_soft_addressing: a row with nothing to attend (optional)
 RIGHT
 def masked_softmax(scores, mask):
     empty = ~mask.any(-1, keepdim=True)
@@ -381,9 +383,11 @@ context and weights, 1 point: ordinary; other sizes; all sizes equal; one word; 
 padding, 1 point: padded; nothing to attend; padded in front; long v
     Something is wrong with pads: they have weight 0, a sentence of nothing but pads has weights of
     0 alone, and what pads hold must not reach the sum.
+    read chapters/02_soft_addressing: the test that finds them all
 gradients, 1 point, backward: padded; nothing to attend
     Context and weights are right but the gradients of the arguments are not: no detach, no .data,
     no NumPy on the way.
+    read chapters/02_soft_addressing: a row with nothing to attend (optional)
 RIGHT
 def attend(query, keys, mask, W_q, W_k, v):
     keys = keys.masked_fill(~mask[..., None], 0.0)

@@ -26,7 +26,7 @@ const figure = {
     const drag = (x, y) => ui.set("query", plane(Number(map.getAttribute("height")), 2).back(x, y).map((v) => clamp(Number(v.toFixed(1)), -2, 2)));
     const map = ui.svg("The decoder state as a point in the plane, and which word wins at each place", drag, "query");
     const legend = h("p", { class: "sa-heads" }), both = h("p", { class: "sa-heads sa-room", "aria-hidden": "true" }, this.legend(names, new Set([0])));
-    const shared = h("span"), plots = [0, 1].map((d) => ui.svg(`tanh of feature ${d + 1}, one point for each word`));
+    const shared = h("span"), plots = [0, 1].map((d) => ui.svg(`tanh of number ${d + 1}, one point for each word`));
     ui.add(
       h("div", { class: "sa-side" }, map, h("div", {},
         ui.slider({ label: "state s₁", name: "decoder state s₁", trait: "query", at: 0, min: -2, max: 2, show: (x) => fmt(x, 1), role: "query" }),
@@ -96,7 +96,7 @@ const figure = {
   // Where each word stands on the tanh: moving s slides all of them along it by the same step.
   bend(plot, n, d, names, width) {
     const { group, sx, sy } = axes({ x: [-3, 3], y: [-1, 1], box: [30, 28, width - 6, 138], xticks: [-2, 0, 2].map((v) => [v, fmt(v, 0)]),
-      yticks: [-1, 0, 1].map((v) => [v, fmt(v, 0)]), ylabel: `tanh of feature ${d + 1}` });
+      yticks: [-1, 0, 1].map((v) => [v, fmt(v, 0)]), ylabel: `tanh of number ${d + 1}` });
     const curve = Array.from({ length: 61 }, (_, i) => -3 + i / 10).map((x) => [sx(x), sy(Math.tanh(x))]);
     const order = names.map((_, i) => i).sort((a, b) => n.sums[a][d] - n.sums[b][d]);
     plot.paint([width, 160], group, line(curve, { class: "soft", "stroke-width": 1.5 }),

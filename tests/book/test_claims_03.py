@@ -152,6 +152,19 @@ def test_counting_words_that_look_at_the_end_as_wrong_the_ranges_overlap():
     assert ranges == ["0.184", "0.200", "0.198", "0.275"]
 
 
+def test_the_stored_run_breaks_the_box_and_says_no_longer_twice():
+    # Another run writes other sentences: then the text below them has to follow.
+    notebook = nbformat.read(CHAPTERS / "03_additive.ipynb", as_version=4)
+    [printed] = [
+        output.text
+        for cell in notebook.cells
+        if cell.cell_type == "code" and "zip(FIVE, translator.translate" in cell.source
+        for output in cell.outputs
+    ]
+    assert "    est-ce que le roi a cassé la boîte" in printed
+    assert "    il ne manque plus au héros plus\n" in printed
+
+
 def test_the_stored_run_misses_the_verb_alone():
     # Rounding decides which verb it is, so no other processor need write the same.
     notebook = nbformat.read(CHAPTERS / "03_additive.ipynb", as_version=4)
