@@ -617,7 +617,7 @@ plt.show()
 #
 # <details><summary>Dot, general or concat: which?</summary>
 #
-# Concat is additive. Dot has no weights of its own. It needs equal sizes, and an encoder whose states fit the
+# Concat is the additive score in another notation. Dot has no weights of its own. It needs equal sizes, and an encoder whose states fit the
 # queries; the encoder can learn such states, since both are trained jointly. General adds a matrix that turns the
 # question. Which translates best is a matter of measurement, and of each score's learning rate.
 #

@@ -263,7 +263,7 @@ for split in ("short", "long"):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **Short sentences.** Every setting returns the same BLEU: greedy search already finds what a beam of 20 finds.
+# **Short sentences.** Every setting returns the same BLEU and the same mean log-probability: greedy search already finds what a beam of 20 finds.
 #
 # **Long ones.** A wider beam finds likelier sentences, not better ones. From 1 to 20 mean log-probability rises,
 # {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter.
@@ -281,7 +281,7 @@ for split in ("short", "long"):
 #
 # The test can see a search error only where the reference itself is likely, and with a penalty the search seeks another
 # score; then the test only hints. The fall from 5 to 20 and the rise with the length penalty both come from length. BLEU is a
-# brevity penalty ({eq}`eq-brevity`) times a mean of precisions of $n$-grams (runs of $n$ words): the brevity penalty
+# brevity penalty ({eq}`eq-brevity` of chapter 17) times a mean of precisions of $n$-grams (runs of $n$ words): the brevity penalty
 # moves more than BLEU does, and the precisions move in the
 # opposite direction.
 #
@@ -472,7 +472,7 @@ for (by, reads), both in cost.items():
 #
 # Whether the model's own words make it worse depends on how you count. And a random
 # word is harsh: the wrong word that the model itself finds likeliest costs
-# {{ f"{cost['likeliest','own'][0][0]:.2f}" }} by position. This model is well trained, on short sentences:
+# {{ f"{cost['likeliest','own'][0][0]:.2f}" }} by position, its own words read. This model is well trained, on short sentences:
 # measure yours.
 #
 # </details>

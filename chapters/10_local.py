@@ -85,7 +85,7 @@ LocalWindow(
 # - Gaussian at their distances: .282 .839 .920 .371.
 # - Product: **.153 .056 .111 .100**. The sum is **0.42**, not 1.
 #
-# The largest weight is on *sat*, 1.6 positions from the centre: the Gaussian favours the centre, and the scores
+# The largest weight is on *sat*, position 2, 1.6 positions from the centre: the Gaussian favours the centre, and the scores
 # still count.
 
 # %%
@@ -340,7 +340,7 @@ plt.show()
 # links. A window of $D$ = {{ ", ".join(map(str, hansards["widths"][1:])) }} around $t$ holds
 # {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of these links. Up to 48 words, each of these windows around
 # $t$ holds more of the toy corpus's links than of the real ones, whose sentences are of all lengths. Luong et al. took
-# $D = 10$, which leaves out one in a hundred of the real links.
+# $D = 10$, for English and German; here it leaves out one link in a hundred.
 #
 # In the book's five sentences and a real caption with its map, what would a window of $D = 2$
 # around $t$ cut off?
@@ -421,7 +421,7 @@ ResultTable(
 #   better than the links in its window plus guesses at the rest.
 # - **With drift**, local-m is behind at 10 letters, with {{ span(right("double", "local-m", "10")) }}. At
 #   25 it is ahead of the others, but all three get most letters wrong.
-# - **Local-p** does about as well as global attention at the longest trained length, backwards included (with *double* {{ span(right("double", "local-p", "10")) }}, where global attention has {{ span(right("double", "global", "10")) }}), but it loses the tasks on longer sentences. In *reverse* it is then below global attention, in each seed.
+# - **Local-p** stays near global attention at the longest trained length: a little below in *reverse* ({{ span(right("reverse", "local-p", "10")) }} beside {{ span(right("reverse", "global", "10")) }}); elsewhere the ranges overlap. On longer sentences it loses the tasks, and in *reverse* is far below global attention.
 #
 # </details>
 

@@ -212,7 +212,7 @@ for name, (first, second) in pairs.items():
 # $$ \min(\alpha_{ti},\; c_{ti} + \alpha_{ti}) = \alpha_{ti} $$ (eq-coverage-after)
 #
 # and the loss is 1 at every step, with a gradient of 0. The program runs, and nothing is learned from it.
-# Published code had this mistake more than once (OpenNMT-py, issue 2013; pointer_summarizer, issue 11).
+# Published code had this mistake more than once (OpenNMT-py, issue 2013; atulkum/pointer_summarizer, the second question of issue 11).
 
 # %%
 scores = torch.randn(2, 5, 4, generator=torch.manual_seed(0)).requires_grad_()
@@ -294,7 +294,8 @@ ResultTable(
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells their number.
 # - **The other sources** can count by something else: an end mark to compare with, or their states. Every bag of 6 is sorted,
 #   coverage or not.
-# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference is seen.
+# - **The loss.** On bags of 6 the coverage loss itself (not in the table) is {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it in training. In sorting the ranges overlap. With equal seeds
+#   the loss sorts more bags of 9 in all three, and leaves out fewer letters in two: too few to settle it.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
 #   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 letters none sorts a bag.
 #
@@ -306,7 +307,7 @@ ResultTable(
 # The learning rate of each sorter, one of five, was chosen by the perplexity on other bags. Apart from the order of their
 # letters, the bags of 6 have all come up in training; those of 9 and 12 are new.
 #
-# With an end mark or a recurrent encoder a difference in the share sorted could show at 9 letters alone.
+# With an end mark or a recurrent encoder a difference in the share sorted could show at 9 letters above all.
 # There the ranges overlap, in letters left out as well. But compare sorters of equal seed, six pairs: at 9 letters coverage sorts more bags in five, and leaves out fewer letters in five; at 12 it leaves out fewer in all six.
 #
 # Equal letters get equal weights, so 0.53 is the least that rows can share, counting the end.
@@ -319,7 +320,7 @@ ResultTable(
 # The translator that comes with the package was trained on at most 12 words, and with the third thing called
 # coverage: the totals of its source words were pulled towards 1. On longer sentences it drops
 # clauses ([chapter 8](08_reading_maps.ipynb)) and now and then repeats words. The fourth thing needs no training: the
-# search adds the penalty {eq}`eq-coverage-in-search`, times $\beta$, to the score of each finished translation. Here are
+# search adds the penalty {eq}`eq-coverage-in-search`, with its factor $\beta$, to the score of each finished translation. Here are
 # sentences of 12, 18 and 24 words,
 # {{ stored["card"]["sentences"]["24"] }} of each length, with a beam of 5 and a length penalty of 0.6. *Left
 # out* counts words of the reference that the translation does not have, *repeated* how often a three-word
@@ -370,8 +371,8 @@ ResultTable(
 # %% [markdown]
 # ### Covered, and not translated
 #
-# **Coverage counts weights. It does not tell whether a word was translated.** Here are the book's five sentences by that translator, each with its source word of least total weight. Then comes a German caption, translated by the model of
-# [chapter 3](03_additive.ipynb), which has no coverage; we chose it because its translation loses words: *{{ caption["source"] }}* It wrote:
+# **Coverage counts weights. It does not tell whether a word was translated.** Here are the book's five sentences by that translator, each with its source word of least total weight. Then comes a German caption, translated by the caption model of
+# [chapter 3](03_additive.ipynb), which has none of the four; we chose it because its translation loses words: *{{ caption["source"] }}* It wrote:
 # *{{ caption["text"] }}*
 #
 # *Gleichfarbigen*, read in two pieces, is "of the same colour". The translation has *hard hats* for such vests. Yet the two
