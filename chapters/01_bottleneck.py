@@ -406,7 +406,7 @@ from seqattn.plots import ResultTable, experiment_card
 bottleneck, kinds = measured("bottleneck"), ("fixed", "attention")
 experiment_card(bottleneck["card"])
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Table: BLEU by length", "code_prompt_hide": "Hide: BLEU by length"}
 curves = bottleneck["figure"]
 shown = [curves["lengths"]]
 for name in kinds:

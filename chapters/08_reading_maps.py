@@ -333,10 +333,8 @@ plt.show()
 #   the package's model has {{ f"{aer['rows']:.3f}" }}, and is no longer ahead. Whether maps beat the counter depends on how both are set up.
 #
 # </details>
-#
-# All ways to read the links, with the three seeds:
 
-# %% tags=["hide-input", "hide-output"]
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "All ways to read the links (the answer): {type}", "code_prompt_hide": "Hide: all ways to read the links"}
 heads = ("links from", "AER", "95% interval", "three seeds")
 ResultTable(heads, rows, "Alignment error rate on the test pairs")
 
@@ -639,7 +637,7 @@ plt.show()
 # So a total is a hint. Over many sentences the absolute bar separates missing words from others a little better than
 # the share does, but neither finds all, and some of the alarms are false.
 
-# %% tags=["hide-input", "hide-output"]
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "What finds missing words: {type}", "code_prompt_hide": "Hide: what finds missing words"}
 long_ones = ("15 to 21", "24 to 30")
 LABELS = {
     "area, share": "area of shares",

@@ -537,7 +537,7 @@ axes[0].legend(loc="center left", fontsize="small")
 axes[1].set(xlabel="nats from the first model")
 plt.show()
 
-# %% tags=["hide-input", "hide-output"]
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Models that look elsewhere (the answer): {type}", "code_prompt_hide": "Hide: models that look elsewhere"}
 flat = {e: [run["uniform"] for run in runs[e]] for e in runs}
 guided = {k: [run["guided words"][k] for run in runs["gru"]] for k in ("own", "pushed")}
 
