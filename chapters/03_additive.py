@@ -761,7 +761,7 @@ plt.show()
 # The curve falls below the diagonal, though no link was ever shown. Why should it? The surest way to
 # predict *chat* is to fetch the state of *cat*. The gradient of the loss passes through the weighted sum
 # ({eq}`eq-soft-lookup`) and raises the score of whatever state would have helped. **Alignment is
-# learned because it helps to translate**: trainings without the penalty, in the table below, end under the diagonal as well.
+# learned because it helps to translate**: trainings without the penalty (*Three seeds*, in the next section) end under the diagonal as well.
 #
 # <details><summary>If your curve stays flat</summary>
 #

@@ -502,6 +502,8 @@ ResultTable(
 # 4. **Do the weights know something?** Give them to a model of words alone, and compare it with one that has uniform
 #    weights.
 #
+# In the chart a dot is a model that answers nearly every sentence rightly, a cross one at chance; dots on one spot are rings.
+#
 # ```{predict} can-it-look-elsewhere
 # ```
 
@@ -576,8 +578,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #
 # **A model can be trained to look elsewhere and give the same answers.** Up is the share of the sentences.
 #
-# - A dot is a model that answers nearly every sentence rightly, a cross one at chance; dots on one spot are rings. The folded table adds the numbers, models
-#   trained uniform, and occlusion.
+# - The folded table adds the numbers, models trained uniform, and occlusion.
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
 #   at most 0.69. In two of three comparisons the map is another one: where weights lie is a fact about one training,
 #   not the task. Over words
