@@ -398,14 +398,27 @@ def test_the_readme_quotes_the_runs_of_the_file():
     assert f"came to {gpu['run']['tests']['beam5']['bleu']:.2f} " in readme
 
 
-def test_the_page_says_what_came_of_the_trial():
+def test_the_page_says_what_came_of_the_trials():
     record = json.loads(quality.RESULT.read_text(encoding="utf-8"))
-    [trial] = record["tried"]
-    usual = [run for run in record["runs"] if quality.kind_of(run) == quality.kind_of(trial)]
-    assert (trial["settings"], len(usual)) == ({"smoothing": 0.2}, 3)
-    assert read_preset(trial["preset"]).training.smoothing == 0.1
-    assert {run["updates"] for run in usual} == {trial["updates"]}
-    own, *theirs = (max(point["bleu"] for point in run["log"]) for run in (trial, *usual))
-    assert 0 < min(theirs) - own < 0.5
+    smoothing, pieces = record["tried"]
+    assert quality.kind_of(smoothing) == quality.kind_of(pieces)
+    usual = [run for run in record["runs"] if quality.kind_of(run) == quality.kind_of(pieces)]
+    assert len(usual) == 3
+    assert (smoothing["settings"], smoothing["seed"]) == ({"smoothing": 0.2}, 1)
+    assert read_preset(smoothing["preset"]).training.smoothing == 0.1
+    assert {run["updates"] for run in usual} == {smoothing["updates"], pieces["updates"]}
+    every = (smoothing, pieces, *usual)
+    smooth, dropped, *theirs = (max(point["bleu"] for point in run["log"]) for run in every)
+    assert 0 < min(theirs) - smooth < 0.5
     page = " ".join(quality.PAGE.read_text(encoding="utf-8").split())
     assert "its best validation is a little below those of all three seeds with 0.1" in page
+
+    assert (pieces["settings"], pieces["seed"]) == ({"dropout of pieces": 0.1}, 1)
+    assert pieces["epochs"] < min(run["epochs"] for run in usual)
+    assert 3 < min(theirs) - dropped < 4
+    last = [run["log"][-1]["perplexity"] for run in usual]
+    assert pieces["log"][-1]["perplexity"] > max(last)
+    assert "its best validation is more than three points of BLEU below those of all three" in page
+    by_bleu, by_perplexity, _ = pieces["averages"]
+    assert by_bleu["updates"] == by_perplexity["updates"]
+    assert "were also those with the lowest perplexity" in page
