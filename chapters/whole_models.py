@@ -509,12 +509,14 @@ for mine, package in zip(made, (batch.source, batch.inputs, batch.targets)):
 print("inputs ", made[1][0])
 print("targets", made[2][0])
 
-# %% tags=["nbval-ignore-output"]
+# %%
 torch.manual_seed(0)
 model = Transformer(*map(len, vocabularies), d_model=64, d_ff=128, dropout=0.0)
 optimizer = torch.optim.Adam(model.parameters(), lr=0.007)
 rate = lambda n: min((n + 1) / WARMUP, (updates - n) / (updates - WARMUP))
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+
+# %% tags=["nbval-ignore-output"]
 for epoch in range(EPOCHS):
     model.train()
     for rows in batches.plan(epoch):

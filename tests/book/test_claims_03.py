@@ -152,28 +152,24 @@ def test_counting_words_that_look_at_the_end_as_wrong_the_ranges_overlap():
     assert ranges == ["0.184", "0.200", "0.198", "0.275"]
 
 
+def printed_where(line):
+    """Give what the stored notebook printed below the cell that has a line."""
+    notebook = nbformat.read(CHAPTERS / "03_additive.ipynb", as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and line in cell.source]
+    [printed] = [output.text for cell in cells for output in cell.outputs]
+    return printed
+
+
 def test_the_stored_run_breaks_the_box_and_says_no_longer_twice():
     # Another run writes other sentences: then the text below them has to follow.
-    notebook = nbformat.read(CHAPTERS / "03_additive.ipynb", as_version=4)
-    [printed] = [
-        output.text
-        for cell in notebook.cells
-        if cell.cell_type == "code" and "zip(FIVE, translator.translate" in cell.source
-        for output in cell.outputs
-    ]
+    printed = printed_where("zip(FIVE, translator.translate")
     assert "    est-ce que le roi a cassé la boîte" in printed
     assert "    il ne manque plus au héros plus\n" in printed
 
 
 def test_the_stored_run_misses_the_verb_alone():
     # Rounding decides which verb it is, so no other processor need write the same.
-    notebook = nbformat.read(CHAPTERS / "03_additive.ipynb", as_version=4)
-    [printed] = [
-        output.text
-        for cell in notebook.cells
-        if cell.cell_type == "code" and "mine = [" in cell.source
-        for output in cell.outputs
-    ]
+    printed = printed_where("mine = [")
     sentence = "my brother does not see the dog -> mon frère ne (\\w+) pas le chien"
     found = re.search(sentence, printed)
     assert found is not None
