@@ -1,10 +1,12 @@
-"""Trials of ideas that no preset uses: the encoding that leaves out merges, and its training."""
+"""Trials of ideas that no preset uses: an encoding that leaves out merges, and reading twice."""
 
 import json
 from dataclasses import replace
 from random import Random
 
 import pytest
+import torch
+from torch.nn import functional as F
 
 from benchmarks import quality, trials
 from seqattn.data import Subwords, TextPair
@@ -66,6 +68,51 @@ def test_each_epoch_has_its_own_pieces_and_the_same_ones_again(subwords):
     assert sorted(rows) == list(range(len(PAIRS)))
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_what_two_readings_cost_is_what_torch_computes(smoothing):
+    torch.manual_seed(0)
+    scores = torch.randn(2, 7, 50, dtype=torch.float64, requires_grad=True)
+    words = torch.randint(50, (7,))
+    cross, apart, slope = trials.judge_two_readings(scores.detach(), words, smoothing)
+    wanted = sum(
+        F.cross_entropy(one, words, label_smoothing=smoothing, reduction="sum") for one in scores
+    )
+    one, other = scores.log_softmax(-1)
+    divergences = [
+        F.kl_div(q, p, log_target=True, reduction="sum") for p, q in ((one, other), (other, one))
+    ]
+    torch.testing.assert_close(cross, wanted)
+    torch.testing.assert_close(apart, sum(divergences) / 2)
+    (wanted + trials.AGREEMENT * sum(divergences) / 2).backward()
+    torch.testing.assert_close(slope, scores.grad)
+
+
+def test_readings_that_agree_cost_nothing_more():
+    scores = torch.randn(1, 5, 9).expand(2, -1, -1)
+    _, apart, slope = trials.judge_two_readings(scores, torch.arange(5))
+    assert apart.abs() < 1e-6
+    torch.testing.assert_close(slope[0], scores[0].softmax(-1) - F.one_hot(torch.arange(5), 9))
+
+
+def test_reading_twice_without_dropout_is_an_update_as_usual(tmp_path):
+    def weights(twice, folder):
+        trainer = new_run(
+            folder,
+            corpus(tmp_path),
+            model=replace(TINY, dropout=0.0),
+            training=settings(steps=3, validate_every=2, average=0, sampling=None, smoothing=0.1),
+            quiet=True,
+        )
+        if twice:
+            trials.read_twice(trainer)
+        assert trainer.run().reason == "done"
+        return trainer.model.state_dict()
+
+    usual, twice = (weights(twice, tmp_path / str(twice)) for twice in (False, True))
+    for name in usual:
+        torch.testing.assert_close(twice[name], usual[name], rtol=1e-3, atol=1e-4)
+
+
 def prepare(folder, subwords=280):
     trainer = new_run(
         folder / "run",
@@ -101,19 +148,25 @@ def test_words_have_no_pieces_to_drop(tmp_path):
         trials.drop_pieces(trainer, pairs)
 
 
-def test_the_command_trains_the_preset_and_says_what_was_tried(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("idea", "told_as"),
+    [("pieces", {"dropout of pieces": trials.RATE}), ("rdrop", {"R-Drop": trials.AGREEMENT})],
+)
+def test_the_command_trains_the_preset_and_says_what_was_tried(
+    tmp_path, monkeypatch, idea, told_as
+):
     usual = trials.read_preset("transformer-tiny")
     each = replace(usual.training, log_every=1)
     preset = replace(usual, model=replace(TINY, tie="all"), training=each, subwords=280)
     monkeypatch.setattr(trials, "read_preset", lambda name: preset)
     monkeypatch.setattr(trials, "CorpusConfig", lambda *_, **__: corpus(tmp_path))
     folder = tmp_path / "run"
-    monkeypatch.setattr("sys.argv", ["trials", "pieces", str(folder), "--updates", "2"])
+    monkeypatch.setattr("sys.argv", ["trials", idea, str(folder), "--updates", "2"])
     for _ in range(2):  # the second has nothing left to do
         trials.main()
     told = json.loads((folder / "trial.json").read_text(encoding="utf-8"))
-    assert told["settings"] == {"dropout of pieces": trials.RATE}
-    assert told["command"].endswith("pieces runs/pieces-1 --seed 1 --updates 2")
+    assert told["settings"] == told_as
+    assert told["command"].endswith(f"{idea} runs/{idea}-1 --seed 1 --updates 2")
     monkeypatch.setattr(quality, "read_preset", lambda name: preset)
     trial = quality.read_trial(folder)
     assert (trial["updates"], trial["averages"]) == (2, told["averages"])
