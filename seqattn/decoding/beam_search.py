@@ -15,7 +15,7 @@ from seqattn.decoding.rows import (
     few_left,
     length_limits,
     no_hypotheses,
-    rule_out,
+    permitted,
     scatter_rows,
     to_hypotheses,
 )
@@ -100,8 +100,8 @@ def beam_search(
     -------
     Hypotheses
         ``n_best`` rows for each source, best first: row ``b * n_best`` is the best for source b.
-        Among equally good ones the earlier place in the beam, and then the lower id, wins. An empty
-        batch has no rows, and no weights.
+        Among equally good ones the earlier place in the beam, and then the lower id, wins; a beam
+        of one so finds what :func:`greedy` does. An empty batch has no rows, and no weights.
 
     Raises
     ------
@@ -324,9 +324,11 @@ def _put(beams: _Beams, searched: Tensor, new: _Beams) -> _Beams:
 def _extend(beams: _Beams, logits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
     """Write one more token: the new beams, the place each came from, and its token."""
     batch, beam = beams.scores.shape
-    # The best `beam` of one beginning suffice.
-    log_probs = logits.log_softmax(-1, dtype=at_least_single(logits.dtype))
-    values, ids = top_first(rule_out(log_probs), beam)
+    logits = logits.to(at_least_single(logits.dtype))
+    # The best `beam` of one beginning suffice. By their logits, as in greedy search: of two that
+    # differ the log-probabilities may be rounded to one.
+    best, ids = top_first(permitted(logits), beam)
+    values = best - logits.logsumexp(-1, keepdim=True)
     totals = beams.scores[..., None] + values.view(batch, beam, -1)
     ids = ids.view(batch, beam, -1)
     # What is done offers itself, once, as it is, and cannot be displaced.

@@ -200,7 +200,9 @@ def _token_by_token(
         last = torch.full_like(limits, BOS)
         done = torch.zeros_like(limits, dtype=torch.bool)
         rows = torch.arange(batch, device=source.device)  # the sentences that are being written
-        scores, tokens, maps = [], [], []
+        # Summed step by step, as a beam does: of one place it finds the same, to the last bit.
+        scores = torch.zeros(batch, device=source.device)
+        tokens, maps = [], []
         for n in range(1, int(limits.max()) + 1):
             logits, weights, state = model.step(last, state, memory)
             logits = logits.to(
@@ -209,7 +211,7 @@ def _token_by_token(
             chosen = choose(permitted(logits))
             gained = logits.gather(1, chosen[:, None])[:, 0] - logits.logsumexp(-1)
             last = chosen.masked_fill(done, PAD)
-            scores.append(scatter_rows(gained.masked_fill(done, 0.0), rows, batch))
+            scores = scores + scatter_rows(gained.masked_fill(done, 0.0), rows, batch)
             tokens.append(scatter_rows(last, rows, batch))
             maps.append(scatter_rows(weights, rows, batch))
             done = done | (last == EOS) | (n >= limits)
@@ -220,4 +222,4 @@ def _token_by_token(
                 state, memory, last, done, limits, rows = select(
                     (state, memory, last, done, limits, rows), open_
                 )
-    return to_hypotheses(torch.stack(tokens, 1), torch.stack(scores, 1).sum(1), maps)
+    return to_hypotheses(torch.stack(tokens, 1), scores, maps)

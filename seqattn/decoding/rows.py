@@ -15,7 +15,6 @@ __all__ = [
     "length_limits",
     "no_hypotheses",
     "permitted",
-    "rule_out",
     "scatter_rows",
     "to_hypotheses",
 ]
@@ -50,13 +49,9 @@ def permitted(logits: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch
 
     Other tokens keep the log-probability that the model gives them; nothing is shared out anew.
     """
-    return rule_out(logits.clone())
-
-
-def rule_out(scores: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
-    """Rule out padding and ``<bos>`` in place."""
-    scores[:, [PAD, BOS]] = -torch.inf
-    return scores
+    logits = logits.clone()
+    logits[:, [PAD, BOS]] = -torch.inf
+    return logits
 
 
 def few_left(rows: Tensor, of: Tensor) -> bool:

@@ -146,7 +146,37 @@ def test_a_beam_of_one_is_greedy(seed, alpha):
     narrow = beam_search(model, *sources(*IDS), beam=1, max_len=9, length_penalty=alpha)
     likeliest = greedy(model, *sources(*IDS), max_len=9)
     for a, b in zip(narrow, likeliest):
-        torch.testing.assert_close(a, b)
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_beam_of_one_is_greedy_where_log_probabilities_are_rounded_to_one(dtype):
+    # The next larger number is still another logit, and no longer another log-probability.
+    least = torch.tensor(1.0, dtype=dtype)
+    logits = torch.full((1, 2000), 1.0, dtype=dtype)
+    logits[0, 9] = torch.nextafter(least, 2 * least)
+
+    class Close(TableModel):
+        def step(self, tokens, state, memory):
+            return Step(logits.expand(len(tokens), -1), None, state)
+
+    if dtype == torch.float32:
+        chances = logits.log_softmax(-1)
+        assert chances[0, 9] == chances[0, 8]
+    for found in (
+        greedy(Close(), *sources(4), max_len=3),
+        beam_search(Close(), *sources(4), beam=1, max_len=3),
+    ):
+        assert sentences(found) == [(9, 9, 9)]
+
+
+@every_kind
+def test_a_beam_of_one_is_greedy_with_real_models(family):
+    model, (source, lengths, _) = family.build(), batch()
+    narrow = beam_search(model, source, lengths, beam=1, max_len=9)
+    likeliest = greedy(model, source, lengths, max_len=9)
+    for a, b in zip(narrow, likeliest):
+        assert a is b is None or torch.equal(a, b)
 
 
 @given(seeds)
