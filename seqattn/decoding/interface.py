@@ -1,5 +1,6 @@
 """The interface between searches and models: what a search asks of one, and what it gives back."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from jaxtyping import Int
@@ -85,6 +86,9 @@ def select(tree: Tree, rows: Int[Tensor, " rows"]) -> Tree:
     ------
     TypeError
         If something else is in the tree.
+    ValueError
+        If its tensors do not hold the same number of sentences: a mask for all of them, (queries,
+        keys) or (1, queries, keys), has no row to pick.
 
     Examples
     --------
@@ -92,14 +96,32 @@ def select(tree: Tree, rows: Int[Tensor, " rows"]) -> Tree:
     >>> select((torch.tensor([5.0, 6.0]), None), torch.tensor([1, 1, 0]))
     (tensor([6., 6., 5.]), None)
     """
+    shapes = list(_shapes(tree))
+    if len({shape[:1] for shape in shapes}) > 1 or () in shapes:
+        raise ValueError(
+            f"a state or a memory holds tensors of shapes {', '.join(map(str, shapes))}; expected "
+            "the batch first in all of them (a mask for all sentences is expanded to the batch)"
+        )
+    return _pick(tree, rows)
+
+
+def _shapes(tree: Any) -> Iterator[tuple[int, ...]]:
+    if isinstance(tree, Tensor):
+        yield tuple(tree.shape)
+    elif isinstance(tree, tuple):
+        for part in tree:
+            yield from _shapes(part)
+    elif tree is not None:
+        raise TypeError(
+            f"a state or a memory holds a {type(tree).__name__}; expected tensors with the batch "
+            "first, None, and tuples of these"
+        )
+
+
+def _pick(tree: Any, rows: Tensor) -> Any:
+    if isinstance(tree, Tensor):
+        return tree.index_select(0, rows)
     if tree is None:
         return tree
-    if isinstance(tree, Tensor):
-        return tree.index_select(0, rows)  # type: ignore[return-value]
-    if isinstance(tree, tuple):
-        parts = [select(part, rows) for part in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)  # type: ignore
-    raise TypeError(
-        f"a state or a memory holds a {type(tree).__name__}; expected tensors with the batch "
-        "first, None, and tuples of these"
-    )
+    parts = [_pick(part, rows) for part in tree]
+    return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)

@@ -1,6 +1,7 @@
 """What a search does to states, and penalties."""
 
 import math
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqattn.attention import Memory
 from seqattn.decoding import StepModel, coverage_penalty, length_penalty, select
 from seqattn.models import ModelConfig, build_model
 from tests.decoding.stub import TableModel
@@ -41,6 +43,17 @@ def test_selected_rows_share_nothing():
 def test_a_state_of_another_kind_is_refused():
     with pytest.raises(TypeError, match="holds a dict; expected tensors with the batch first"):
         select((torch.zeros(2), {"h": torch.zeros(2)}), torch.tensor([0]))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (1, 5, 3), ()])
+def test_a_mask_that_is_not_of_each_sentence_is_refused(shape):
+    # (5, 3) masks queries, which are no sentences; (1, 5, 3) has no second row; () has no rows.
+    memory = Memory(torch.zeros(2, 3, 4), torch.zeros(2, 3, 4), torch.ones(shape).bool())
+    shown = re.escape(str(shape))
+    with pytest.raises(ValueError, match=rf"shapes \(2, 3, 4\), .*{shown}; expected the batch first"):
+        select(memory, torch.tensor([1, 0]))
+    one = memory._replace(mask=torch.ones(2, 5, 3).bool())
+    assert select(one, torch.tensor([1, 1, 0])).mask.shape == (3, 5, 3)
 
 
 def test_models_offer_what_a_search_asks_for():
