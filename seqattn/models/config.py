@@ -102,7 +102,8 @@ optional
     Raises
     ------
     ValueError
-        If a value is of the wrong kind or out of its limits, or would have no effect.
+        If a value is of the wrong kind or out of its limits, would have no effect, or does not go
+        with another.
     TypeError
         If there is no such option.
     """
@@ -144,6 +145,77 @@ optional
                 "tie is 'all'; copy=True expects 'none' or 'output': the gate is one more row of "
                 "the matrix that the source's embedding does not have"
             )
+        if self.architecture == "transformer":
+            self._check_heads()
+            return
+        if self.architecture != "fixed":
+            self._check_score()
+        if self.readout == "linear" and self.d_readout is not None:
+            raise ValueError(
+                f"d_readout={self.d_readout} does not suit readout='linear', which joins its "
+                "inputs as they are; leave it out, or choose 'tanh' or 'maxout'"
+            )
+        if self.tie != "none" and self.readout == "linear":
+            raise ValueError(
+                f"readout is 'linear'; tie={self.tie!r} expects 'tanh' or 'maxout', which can give "
+                "as many features as an embedding has"
+            )
+        if self.tie != "none" and self.d_readout not in (None, self.d_embed):
+            raise ValueError(
+                f"d_readout is {self.d_readout}; tie={self.tie!r} expects d_embed = "
+                f"{self.d_embed}, as many features as an embedding has (leave d_readout out)"
+            )
+
+    def _check_heads(self) -> None:
+        each, rest = divmod(self.d_hidden, self.heads)
+        if rest:
+            raise ValueError(
+                f"heads is {self.heads}; expected a number that divides d_hidden = {self.d_hidden}"
+            )
+        if self.positions == "sinusoidal" and self.d_hidden % 2:
+            raise ValueError(
+                f"d_hidden is {self.d_hidden}; positions='sinusoidal' expects an even number: each "
+                "angle has a sine and a cosine"
+            )
+        if self.positions == "rotary" and each % 2:
+            raise ValueError(
+                f"heads is {self.heads} and d_hidden {self.d_hidden}, {each} features for each "
+                "head; positions='rotary' expects an even number, which turn in pairs"
+            )
+
+    def _check_score(self) -> None:
+        score, d_states = self.score_used, self.d_states
+        if self.attention in ("local-m", "local-p") and score not in ("dot", "general", "concat"):
+            raise ValueError(
+                f"score is {score!r}; attention={self.attention!r} expects 'dot', 'general' or "
+                "'concat'"
+            )
+        if self.attention == "coverage" and score != "additive":
+            raise ValueError(f"score is {score!r}; attention='coverage' expects 'additive'")
+        if score in ("dot", "scaled_dot") and self.d_hidden != d_states:
+            raise ValueError(
+                f"score={score!r} needs states of equal size; the decoder's have {self.d_hidden}, "
+                f"the encoder's {d_states} (leave d_encoder out to make them fit, and let d_hidden "
+                "be even where the encoder has two directions)"
+            )
+        if score == "reduced_rank" and self.rank > min(self.d_hidden, d_states):
+            raise ValueError(
+                f"rank is {self.rank}; expected at most {min(self.d_hidden, d_states)}, the "
+                "smaller of the sizes of decoder and encoder states"
+            )
+
+    @property
+    def d_states(self) -> int:
+        """Size of an encoder state, its directions together; not of a Transformer."""
+        return self.d_one_way * (2 if self.bidirectional else 1)
+
+    @property
+    def d_one_way(self) -> int:
+        """Size of an encoder state in one direction, where it is left open what suits the score."""
+        if self.d_encoder is not None:
+            return self.d_encoder
+        halve = self.bidirectional and self.score_used in ("dot", "scaled_dot")
+        return max(self.d_hidden // 2, 1) if halve else self.d_hidden
 
     @property
     def score_used(self) -> ScoreName | None:
@@ -177,7 +249,7 @@ def build_model(
     Raises
     ------
     ValueError
-        If the sizes do not suit the score, or a model that copies gets two vocabularies.
+        If a model that copies, or shares all its matrices, gets two vocabularies.
 
     Examples
     --------
@@ -194,15 +266,10 @@ def build_model(
             f"{target_vocab}"
         )
     score = config.score_used
-    directions = 2 if config.bidirectional else 1
-    d_encoder = config.d_encoder
-    if d_encoder is None:
-        halve = score in ("dot", "scaled_dot")
-        d_encoder = config.d_hidden // directions if halve else config.d_hidden
     encoder = Encoder(
         source_vocab,
         config.d_embed,
-        d_encoder,
+        config.d_one_way,
         cell=config.cell,
         layers=config.layers,
         bidirectional=config.bidirectional,
@@ -251,28 +318,16 @@ def _transformer(config: ModelConfig, source_vocab: int, target_vocab: int) -> T
 def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Mechanism:
     d_query, dropout = config.d_hidden, config.attention_dropout
     if config.attention in ("local-m", "local-p"):
-        if score not in ("dot", "general", "concat"):
-            raise ValueError(
-                f"score is {score!r}; attention={config.attention!r} expects 'dot', 'general' or "
-                "'concat'"
-            )
         alignment: Literal["monotonic", "predictive"] = (
             "monotonic" if config.attention == "local-m" else "predictive"
         )
+        assert score in ("dot", "general", "concat")  # the config has seen to it
         return LocalAttention(d_query, d_key, config.window, alignment, score, dropout=dropout)
     if config.attention == "coverage":
-        if score != "additive":
-            raise ValueError(f"score is {score!r}; attention='coverage' expects 'additive'")
         return CoverageAttention(d_query, d_key, config.d_attn or d_query, dropout=dropout)
     if score == "additive":
         return BahdanauAttention(d_query, d_key, config.d_attn or d_query, dropout=dropout)
     if score == "scaled_dot":
-        if d_query != d_key:
-            raise ValueError(
-                f"score='scaled_dot' needs states of equal size; the decoder's have {d_query}, "
-                f"the encoder's {d_key} (leave d_encoder out to make them fit, and let d_hidden be "
-                "even where the encoder has two directions)"
-            )
         return ScaledDotProductAttention(dropout=dropout)
     if score == "location":
         return LocationAttention(d_query, config.max_source, dropout=dropout)

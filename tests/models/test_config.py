@@ -6,6 +6,8 @@ from typing import get_args
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from seqattn import CoverageAttention, LocalAttention
 from seqattn.models import ModelConfig, build_model
@@ -146,10 +148,6 @@ def test_tied_matrices_are_one(architecture, tie, saved):
         ({"attention": "locla"}, "attention is 'locla'; expected 'global', 'local-m', "),
         ({"attention": "local-p", "score": "additive"}, "score is 'additive'; attention='local-p'"),
         ({"attention": "coverage", "score": "dot"}, "attention='coverage' expects 'additive'"),
-        (
-            {"architecture": "transformer", "d_embed": 256, "heads": 2, "tie": "all"},
-            f"one vocabulary; the source has {SOURCE_VOCAB} tokens and the target {TARGET_VOCAB}",
-        ),
         ({"d_hidden": -5}, "d_hidden is -5; expected a whole number of at least 1"),
         ({"d_embed": 0}, "d_embed is 0; expected a whole number of at least 1"),
         ({"d_attn": "7"}, "d_attn is '7'; expected a whole number of at least 1"),
@@ -167,25 +165,77 @@ def test_tied_matrices_are_one(architecture, tie, saved):
             "attention_dropout is 1.0; expected a number from 0 to below 1",
         ),
         ({"tie": "both"}, "tie is 'both'; expected 'none', 'output' or 'all'"),
+        ({"tie": "output", "d_readout": 6}, "d_readout is 6; tie='output' expects d_embed = 5"),
         (
-            {"tie": "output", "d_readout": 6},
-            "as an embedding has; they are 6",
+            {"tie": "output", "readout": "linear"},
+            "readout is 'linear'; tie='output' expects 'tanh'",
         ),
-        ({"tie": "output", "readout": "linear"}, "as an embedding has; they are"),
+        ({"readout": "linear", "d_readout": 6}, "d_readout=6 does not suit readout='linear'"),
         (
             {"architecture": "Luong"},
             "architecture is 'Luong'; expected 'bahdanau', 'luong', 'fixed'",
         ),
         ({"score": "bilinear"}, "score is 'bilinear'; expected 'additive', 'dot', 'scaled_dot'"),
         ({"score": "scaled_dot", "d_encoder": 11}, "needs states of equal size; .* 14, .* 22"),
-        ({"score": "dot", "d_encoder": 11}, "score='dot' needs d_query == d_key; got 14 and 22"),
+        ({"score": "dot", "d_encoder": 11}, "score='dot' needs states of equal size; .* 14, .* 22"),
+        ({"score": "dot", "d_hidden": 13}, "needs states of equal size; .* 13, .* 12 .* be even"),
+        ({"score": "reduced_rank"}, "rank is 64; expected at most 14, the smaller of the sizes"),
         ({"cell": "elman"}, "cell is 'elman'"),
         ({"readout": "softmax"}, "readout is 'softmax'"),
     ],
 )
-def test_impossible_configs_are_refused(change, message, unchecked):
+def test_impossible_configs_are_refused_when_they_are_made(change, message, unchecked):
     with pytest.raises(ValueError, match=message):
-        build(replace(SMALL, **change))
+        replace(SMALL, **change)
+
+
+@pytest.mark.parametrize("options", [{"tie": "all"}, {"copy": True}])
+def test_two_vocabularies_are_refused_where_one_is_needed(options):
+    message = f"one vocabulary; the source has {SOURCE_VOCAB} tokens and the target {TARGET_VOCAB}"
+    with pytest.raises(ValueError, match=message):
+        build(replace(SMALL, **options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"d_hidden": 14}, "heads is 4; expected a number that divides d_hidden = 14"),
+        ({"d_hidden": 15, "heads": 5}, "d_hidden is 15; positions='sinusoidal' expects an even"),
+        (
+            {"d_hidden": 20, "positions": "rotary"},
+            "heads is 4 and d_hidden 20, 5 features for each",
+        ),
+    ],
+)
+def test_sizes_that_heads_or_positions_cannot_have_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        ModelConfig("transformer", **options)
+
+
+CHOICES = {
+    "attention": ["global", "local-m", "coverage"],
+    "score": [None, *SCORES],
+    "bidirectional": [True, False],
+    "d_encoder": [None, 7],
+    "d_hidden": [13, 14],
+    "tie": ["none", "output", "all"],
+    "readout": [None, "linear", "tanh"],
+    "d_readout": [None, 5, 6],
+    "copy": [True, False],
+}
+
+
+@settings(max_examples=150)
+@given(st.fixed_dictionaries({name: st.sampled_from(CHOICES[name]) for name in CHOICES}))
+def test_a_config_that_is_made_makes_a_model(options):
+    rank = {"rank": 3} if options["score"] == "reduced_rank" else {}
+    for architecture in ("bahdanau", "luong"):
+        try:
+            config = ModelConfig(architecture, d_embed=5, **options, **rank)
+        except ValueError:
+            continue
+        with torch.device("meta"):
+            build_model(config, TARGET_VOCAB, TARGET_VOCAB)
 
 
 # One value beside the default for each option, and a model that has no use for it.
