@@ -50,7 +50,9 @@ def test_a_mask_that_is_not_of_each_sentence_is_refused(shape):
     # (5, 3) masks queries, which are no sentences; (1, 5, 3) has no second row; () has no rows.
     memory = Memory(torch.zeros(2, 3, 4), torch.zeros(2, 3, 4), torch.ones(shape).bool())
     shown = re.escape(str(shape))
-    with pytest.raises(ValueError, match=rf"shapes \(2, 3, 4\), .*{shown}; expected the batch first"):
+    with pytest.raises(
+        ValueError, match=rf"shapes \(2, 3, 4\), .*{shown}; expected the batch first"
+    ):
         select(memory, torch.tensor([1, 0]))
     one = memory._replace(mask=torch.ones(2, 5, 3).bool())
     assert select(one, torch.tensor([1, 1, 0])).mask.shape == (3, 5, 3)

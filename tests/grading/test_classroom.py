@@ -29,11 +29,13 @@ from seqattn.grading.classroom.run import (
     Result,
     WeakIsolationError,
     _cache_name,
+    exercise_in,
     grade_all,
     settle,
 )
 from seqattn.grading.classroom.submissions import Handed, collect
 from seqattn.grading.grades import SCHEMA, Grade, Verdict, as_text
+from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import Submission
 from seqattn.grading.sandbox.host import Sandbox
 from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled, seqattn
@@ -434,6 +436,35 @@ def test_the_autograder_is_packed_the_same_twice(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         assert set(archive.namelist()) == {"setup.sh", "run_autograder", "seqattn-1.whl"}
         assert "--exercise 03_additive" in archive.read("run_autograder").decode()
+
+
+def test_an_exercise_is_known_before_it_is_graded(folder, tmp_path):
+    [notebook] = (folder / "ada").glob("*.ipynb")
+    assert exercise_in(notebook) == "03_additive"
+    (tmp_path / "a.ipynb").write_text("{")
+    assert exercise_in(tmp_path / "a.ipynb") == exercise_in(tmp_path / "none.ipynb") == ""
+
+
+def test_an_autograder_has_the_seed_of_the_class(folder, tmp_path, monkeypatch):
+    seeds = []
+
+    class Noted(Judge):
+        def __init__(self, seed=None):
+            seeds.append(seed)
+            super().__init__(seed)
+
+    monkeypatch.setattr("seqattn.grading.judge.Judge", Noted)
+    options = ("--exercise", "02_softmax", "--out", tmp_path / "results.json")
+    for seed in ((), ("--seed", "a b")):
+        assert seqattn("gradescope", folder / "ada", *options, *seed).returncode == 0
+    assert seeds == [None, "a b"]
+    wheel = tmp_path / "seqattn-1.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("seqattn/grading/banks/03_additive.bank", "")
+    packed = ("autograder", "03_additive", "--wheel", wheel, "-o", tmp_path / "a.zip")
+    assert seqattn(*packed, "--seed", "a b").returncode == 0
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert "results.json --seed 'a b'" in archive.read("run_autograder").decode()
 
 
 # --- regrading -----------------------------------------------------------------------------------

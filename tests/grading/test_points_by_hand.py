@@ -1,5 +1,7 @@
 """Points that a person gives: what they are for, and that none is lost."""
 
+import csv
+import io
 import json
 import shutil
 
@@ -342,3 +344,22 @@ def test_points_that_were_written_into_a_report_are_not_written_over(name, week,
         assert (out / name).read_bytes() == changed
     (out / name).rename(tmp_path / name)
     assert seqattn("grade-class", one, "-o", out).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["grades.csv", "questions.csv", "moodle.csv"])
+def test_a_report_that_a_spreadsheet_only_saved_again_is_no_change(name, week, tmp_path):
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 0"), tmp_path / "out"
+    seqattn("grade-class", one, "-o", out)
+    written = (out / name).read_bytes()
+    table = [*csv.reader(io.StringIO(written.decode(), newline=""))]
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=";", quoting=csv.QUOTE_ALL).writerows(table)
+    (out / name).write_bytes(stream.getvalue().encode("utf-8-sig"))
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert (out / name).read_bytes() == written
+    # And what was changed there is still refused.
+    (out / name).write_bytes(stream.getvalue().replace("al", "ali").encode("utf-8-sig"))
+    done = seqattn("grade-class", one, "-o", out)
+    assert done.returncode == 2
+    assert f"{out / name} was changed since it was written" in done.stderr

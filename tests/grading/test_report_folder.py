@@ -357,13 +357,15 @@ def test_no_file_of_somebody_elses_is_written_over(name, week, tmp_path):
 
 
 def test_another_week_in_the_same_folder_of_submissions_needs_another_for_its_reports(
-    week, tmp_path
+    week, tmp_path, monkeypatch
 ):
     one, out = week("one", al="02_softmax 1", bo="{"), tmp_path / "out"
     seqattn("grade-class", one, "-o", out)
     before = files_in(out), (out / "grades.csv").read_bytes()
     week("one", al="03_additive 1", bo="03_additive 1")
-    done = seqattn("grade-class", one, "-o", out)
+    with monkeypatch.context() as patched:  # it is refused before anything is graded
+        patched.setattr("seqattn.grading.classroom.run.grade_all", None)
+        done = seqattn("grade-class", one, "-o", out)
     assert done.returncode == 2
     assert f"{out} holds reports on 02_softmax, and what was handed in now is 03_add" in done.stderr
     assert (files_in(out), (out / "grades.csv").read_bytes()) == before

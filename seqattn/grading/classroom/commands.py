@@ -3,6 +3,7 @@
 import errno
 import os
 import secrets
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -43,6 +44,10 @@ Book = Annotated[str, typer.Option(help="Address of the book, for links in the f
 Seed = Annotated[
     str | None,
     typer.Option(help="Seed of the hidden cases; else that of the reports in --out, else drawn."),
+]
+Fixed = Annotated[
+    str | None,
+    typer.Option(help="Seed of the hidden cases, as grade-class says; else drawn at each run."),
 ]
 
 
@@ -188,6 +193,7 @@ def gradescope(
     out: Annotated[Path, typer.Option(help="Where to write results.json.")],
     exercise: Only = None,
     allow_weak: Weak = False,
+    seed: Fixed = None,
 ) -> None:
     """Grade one submission inside Gradescope's autograder."""
     from seqattn.grading.bank import must_know_answers
@@ -204,7 +210,7 @@ def gradescope(
         files = collect(submission)
     except ValueError as error:
         raise fail(str(error)) from None
-    with Judge() as judge:
+    with Judge(seed) as judge:
         judge.sandbox.wait()
         if not judge.sandbox.isolation.startswith("full") and not allow_weak:
             raise fail(f"isolation is {judge.sandbox.isolation}; --allow-weak goes on all the same")
@@ -229,6 +235,7 @@ def autograder(
     wheel: Annotated[Path, typer.Option(help="The course's wheel, with answers.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The archive.")],
     allow_weak: Weak = False,
+    seed: Fixed = None,
 ) -> None:
     """Pack an autograder for Gradescope."""
     from seqattn.grading.bank import load
@@ -240,7 +247,9 @@ def autograder(
         check_wheel(wheel)
     except ValueError as error:
         raise fail(str(error)) from None
-    autograder_zip(exercise, wheel, out, "--allow-weak" if allow_weak else "")
+    options = ["--allow-weak"] if allow_weak else []
+    options += ["--seed", shlex.quote(seed)] if seed else []
+    autograder_zip(exercise, wheel, out, " ".join(options))
     print(f"{out}: upload it as the autograder of {exercise}")
 
 
@@ -283,7 +292,7 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     )
     from seqattn.grading.classroom.reports import read_records
     from seqattn.grading.classroom.roster import read_roster
-    from seqattn.grading.classroom.run import settle
+    from seqattn.grading.classroom.run import exercise_in, settle
 
     must_know_answers()
     run = runs[0]
@@ -297,6 +306,9 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
         must_be_there(overrides, judged_by_hand(held_run(overrides.parent)))
         given = read_overrides(overrides)
         files = _handed_in(Path(run["submissions"]), out, roster)
+        before = {record["exercise"] for record in records} - {""}
+        if before:  # here already: grading may take an hour
+            must_share_an_exercise(out, before, {exercise_in(h.path) for h in files} - {""})
     except (OSError, ValueError) as error:
         raise fail(str(error)) from None
     results = settle(files, _grade(files, run, out, jobs), roster)
@@ -307,7 +319,6 @@ def _grade_and_report(runs: list[dict], out: Path, jobs: int, overrides: Path) -
     except ValueError as error:
         raise fail(f"{overrides}: {error}") from None
     try:
-        before = {record["exercise"] for record in records} - {""}
         now = {r.grade.exercise for r in results if r.grade} - {""}
         must_share_an_exercise(out, before, now)
     except ValueError as error:

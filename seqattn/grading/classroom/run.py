@@ -389,11 +389,19 @@ def _cache_name(handed: Handed, seed: str, exercise: str | None) -> str:
     return digest.hexdigest()[:32]
 
 
+def exercise_in(path: Path) -> str:
+    """Tell which exercise a file is, without grading it; "" where it is none, or cannot be read."""
+    try:
+        return exercise_of(read_submission(path)) or ""
+    except Exception:  # grading the file says what is wrong with it
+        return ""
+
+
 def _evidence_of(path: Path) -> bytes:
     try:
         submission = read_submission(path)
         name = exercise_of(submission)
-    except Exception:  # grading the file says what is wrong with it
+    except Exception:
         return b""
     asked = [q.evidence for q in load(name).questions if q.evidence] if name else []
     return b"\0".join(submission.evidence(file) or b"" for file in asked)

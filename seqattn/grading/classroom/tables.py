@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOST", "Table", "is_overrides", "read_table"]
+__all__ = ["MOST", "Table", "is_overrides", "read_table", "saved_again"]
 
 MOST = 10 * 2**20  # bytes: more is no table of a class
 # Lines before the head: empty ones, and one with which spreadsheets name the separator.
@@ -60,9 +60,7 @@ def read_table(path: Path) -> Table:
     before = BEFORE.match(text)
     skipped, named = (before[0].count("\n"), before["sep"]) if before else (0, None)
     text = text[before.end() :] if before else text
-    head = text.partition("\n")[0]
-    # Spreadsheets of many countries separate by semicolons, or by tabs.
-    separator = named or max((s for s in "\t;," if s in head), key=head.count, default=",")
+    separator = named or _separator(text)
     # Strict: behind a quotation mark that is not closed, all further lines would be one text.
     stream = io.StringIO(text, newline="")
     reader = csv.DictReader(stream, delimiter=separator, strict=True)
@@ -77,6 +75,31 @@ def read_table(path: Path) -> Table:
         said = f"{error}: is a quotation mark in it not closed?"
         raise ValueError(f"{path}, line {line}: {said}") from None
     return Table(columns, rows)
+
+
+def _separator(text: str) -> str:
+    """Tell by the head how fields are separated: in many countries by semicolons, or by tabs."""
+    head = text.partition("\n")[0]
+    return max((s for s in "\t;," if s in head), key=head.count, default=",")
+
+
+def saved_again(content: bytes) -> list[str]:
+    """Give what a CSV file may have been before a spreadsheet saved it in its own way.
+
+    That is with a byte order mark, another separator, other quotation marks and ends of lines. What
+    is no table gives nothing.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+        rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)]
+    except (UnicodeDecodeError, csv.Error):
+        return []
+    found = []
+    for end in ("\r\n", "\n"):
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator=end).writerows(rows)
+        found.append(stream.getvalue())
+    return found
 
 
 def _cells(row: dict, columns: list[str], where: str) -> dict[str, str]:
