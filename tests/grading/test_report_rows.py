@@ -64,6 +64,25 @@ def test_a_repository_with_more_before_the_name_than_another_is_not_the_same_stu
     assert found == files
 
 
+def test_a_repository_with_more_before_the_name_than_those_of_others_is_nobodys(week, tmp_path):
+    one, out = (
+        week("one", **{"w3-bo": "02_softmax 2", "w3-jo-al": "02_softmax 0"}),
+        tmp_path / "out",
+    )
+    (tmp_path / "r.csv").write_text("identifier,github_username\n1,al\n2,bo\n3,cy\n")
+    seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv")
+    found = {r["student"]: r for r in rows(out / "grades.csv")}
+    assert [found[id_]["points"] for id_ in ("1", "2", "3")] == ["", "2", ""]
+    assert "perhaps not absent: w3-jo-al" in found["1"]["notes"]
+    assert "may be of 1 or of somebody whose name ends in -al: rename" in found[""]["notes"]
+    # Another assignment of several people is one.
+    week("one", **{"w3-jo-bo": "02_softmax 1"})
+    seqattn("grade-class", one, "-o", out, "--roster", tmp_path / "r.csv")
+    found = [(r["student"], r["points"]) for r in rows(out / "grades.csv")]
+    assert ("1", "0") in found
+    assert "" not in {student for student, _ in found}
+
+
 def test_nobody_is_absent_whose_file_it_may_be(week, tmp_path):
     names = {"Jo Smith_7_assignsubmission_file": "02_softmax 2", "Bo": "02_softmax 1"}
     one, out = week("one", **names), tmp_path / "out"

@@ -24,6 +24,7 @@ __all__ = [
     "candidates",
     "closeness",
     "find_person",
+    "heads_of_repositories",
     "read_roster",
 ]
 
@@ -277,15 +278,30 @@ def _is_repository(person: Person, called: Iterable[str]) -> bool:
     return any(_exact(text).endswith(f"-{_exact(person.github)}") for text in called)
 
 
-def beyond_repositories(files: Collection[Handed], person: Person) -> set[str]:
-    """Find repositories that may be of another's: "w3-jo-al" beside "w3-al" may be of jo-al."""
+def heads_of_repositories(files: Collection[Handed], person: Person) -> dict[str, str]:
+    """Give what stands before a person's name on GitHub in what the repositories are called."""
     name = _exact(person.github)
     named = [h for h in files if name and _is_repository(person, h.called)]
-    heads = {h.owner: _exact(h.called[0]).removesuffix(name) for h in named}
+    return {h.owner: _exact(h.called[0]).removesuffix(name) for h in named}
+
+
+def beyond_repositories(own: dict[str, str], others: Collection[str] = ()) -> set[str]:
+    """Find repositories that may be of another's: "w3-jo-al" beside "w3-al" may be of jo-al.
+
+    Beside "w3-bo" it may be, too, unless others have something called "w3-jo-".
+
+    Parameters
+    ----------
+    own : dict of str to str
+        From one person's repositories to what stands before the name.
+    others : collection of str
+        What stands before the names of the others.
+    """
     return {
         owner
-        for owner, head in heads.items()
-        if any(head != other and head.startswith(other) for other in heads.values())
+        for owner, head in own.items()
+        if head not in others
+        and any(head != other and head.startswith(other) for other in [*own.values(), *others])
     }
 
 

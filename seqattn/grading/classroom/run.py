@@ -21,6 +21,7 @@ from seqattn.grading.classroom.roster import (
     candidates,
     closeness,
     find_person,
+    heads_of_repositories,
 )
 from seqattn.grading.classroom.similarity import fingerprint
 from seqattn.grading.classroom.submissions import Handed, may_hold_answers, natural
@@ -220,8 +221,12 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
             continue
         people[person.id] = person
         of.setdefault(person.id, []).append(handed)
-    for id_ in [person.id for person in roster if person.id in of]:
-        own, doubtful = _without_others(people[id_], of[id_], grades)
+    known = [person.id for person in roster if person.id in of]
+    heads = {id_: heads_of_repositories(of[id_], people[id_]) for id_ in known}
+    for id_ in known:
+        others = {head for other in known if other != id_ for head in heads[other].values()}
+        foreign = beyond_repositories(heads[id_], others)
+        own, doubtful = _without_others(people[id_], of[id_], grades, foreign)
         for handed in doubtful:
             problem = f"unmatched: {_either(people[id_], of[id_])}"
             results.append(Result(None, grades[handed.label], handed.label, problem))
@@ -244,10 +249,11 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
 
 
 def _without_others(
-    person: Person, files: list[Handed], grades: dict[str, Grade]
+    person: Person, files: list[Handed], grades: dict[str, Grade], foreign: set[str]
 ) -> tuple[list[Handed], list[Handed]]:
     """Part a person's files from those that may be another's who has that name, too.
 
+    Those that are foreign by their names are not this person's.
     Who hands in one exercise in several places may be several people. What says most closely whose
     it is stays; of names that say it alike under different numbers of the platform, nothing does.
     """
@@ -258,7 +264,7 @@ def _without_others(
             # What cannot be read may be of any exercise.
             if grades[handed.label].exercise == exercise or handed in unread:
                 owners.setdefault(exercise, {}).setdefault(handed.owner, handed)
-    doubtful = beyond_repositories(files, person)
+    doubtful = {*foreign}
     for several in owners.values():
         numbers = {handed.number for handed in several.values()} - {""}
         # Among names without numbers, an id is no closer than the name as it stands.
@@ -277,6 +283,11 @@ def _either(person: Person, files: list[Handed]) -> str:
     """Say between whose files nobody decides, and what would."""
     owners = ", ".join(sorted({h.owner for h in files}))
     what = "folder" if "folder" in {h.kind for h in files} else "file"
+    if len({h.owner for h in files}) == 1:
+        return (
+            f"{owners} may be of {person.id} or of somebody whose name ends in -{person.github}: "
+            f"rename the {what} to the id"
+        )
     return f"{person.id} may be either of {owners}: rename the {what} to the id"
 
 
