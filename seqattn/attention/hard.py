@@ -43,7 +43,8 @@ class HardAttention(Mechanism):
       :func:`score_function_loss` beside the loss;
     - ``gradient="straight-through"``, biased, and noisy too: the context is the fetched value, but
       its gradient is that of the soft context :math:`\sum_i \alpha_{ti} v_i`. An
-      :class:`~seqattn.models.AttentionDecoder`, which hands on no log-probabilities, needs this.
+      :class:`~seqattn.models.AttentionDecoder`, which hands on no log-probabilities, needs this,
+      and warns without it.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ It is called a ``style`` here, after its paper, and an ``architecture`` in ``Mod
 ``"fixed"`` and ``"transformer"`` stand beside the two.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -20,7 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from seqattn.attention import Mechanism, Memory, Past
+from seqattn.attention import HardAttention, Mechanism, Memory, Past
 from seqattn.decoding.interface import Step
 from seqattn.dropout import Dropout
 from seqattn.models.encoder import Encoded
@@ -30,6 +31,8 @@ from seqattn.precision import ready_for_products
 from seqattn.specials import PAD
 
 __all__ = ["AttentionDecoder", "Bridge", "State", "stack_steps"]
+
+log = logging.getLogger(__name__)
 
 
 class State(NamedTuple):
@@ -135,6 +138,12 @@ class AttentionDecoder(nn.Module):
             raise TypeError(
                 f"attention is {attention!r}; expected a mechanism, such as "
                 "BahdanauAttention(...), or None"
+            )
+        if isinstance(attention, HardAttention) and attention.gradient == "none":
+            log.warning(
+                "HardAttention(gradient='none') passes no gradient to its score, and a decoder "
+                "hands on no log-probabilities to train it with: unless the loss reads the "
+                "weights, the score stays as it is. Take gradient='straight-through'"
             )
         if style not in ("bahdanau", "luong"):
             raise ValueError(f"style is {style!r}; expected 'bahdanau' or 'luong'")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqattn import BahdanauAttention
+from seqattn import AdditiveScore, BahdanauAttention, HardAttention
 from seqattn.models import AttentionDecoder
 from seqattn.precision import autocast
 from tests.models import oracles
@@ -198,6 +198,14 @@ def test_unknown_options_are_refused(options, message, unchecked):
     attention = BahdanauAttention(D_HIDDEN, D_ENCODER, 5)
     with pytest.raises(ValueError, match=message):
         AttentionDecoder(TARGET_VOCAB, D_EMBED, D_HIDDEN, D_ENCODER, attention, **options)
+
+
+@pytest.mark.parametrize("gradient", ["none", "straight-through"])
+def test_a_choice_that_trains_no_score_is_told_of(gradient, caplog):
+    hard = HardAttention(AdditiveScore(D_HIDDEN, D_ENCODER, 5), gradient=gradient)
+    AttentionDecoder(TARGET_VOCAB, D_EMBED, D_HIDDEN, D_ENCODER, hard)
+    said = "HardAttention(gradient='none') passes no gradient to its score, and a decoder hands on"
+    assert (said in caplog.text) is (gradient == "none")
 
 
 def test_what_is_no_mechanism_is_refused(unchecked):
