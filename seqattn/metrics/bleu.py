@@ -77,7 +77,8 @@ def corpus_bleu(
         If hypotheses and references do not match in number, there are none, or sentences have
         different numbers of references.
     TypeError
-        If either is one string instead of a sequence of them, or a text is no string.
+        If either is one string instead of a sequence of them, or a text is no string, or several
+        references of each sentence are one word each, as the words of one reference are.
     ImportError
         If sacrebleu is missing.
 
@@ -249,6 +250,11 @@ def perplexity(nats_per_token: float) -> float:
     return math.exp(min(nats_per_token, 700.0))
 
 
+def _holds_several(group: Any) -> bool:
+    """Tell references of one sentence from the only one, and from what is neither."""
+    return isinstance(group, Iterable) and not isinstance(group, str)
+
+
 def _score_texts(
     metric: Any, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
 ) -> CorpusScore:
@@ -260,7 +266,9 @@ def _score_texts(
             f"{len(hypotheses)} hypotheses and {len(references)} references; "
             "expected as many of each, and at least one"
         )
-    groups = [[group] if isinstance(group, str) else list(group) for group in references]
+    groups: list[list[Any]] = [
+        list(group) if _holds_several(group) else [group] for group in references
+    ]
     for text in (*hypotheses, *chain.from_iterable(groups)):
         if not isinstance(text, str):
             raise TypeError(
@@ -271,6 +279,12 @@ def _score_texts(
             "expected the same number of references for every hypothesis, at least one; got from "
             f"{min(map(len, groups))} to {max(map(len, groups))} (each reference is one string, "
             "not a list of its words)"
+        )
+    words = [" " not in text.strip() for group in groups if len(group) > 1 for text in group]
+    if words and all(words) and any(" " in text.strip() for text in hypotheses):
+        raise TypeError(
+            f"every reference is one word, such as {groups[0][0]!r}, and the hypotheses are not; "
+            "expected a sentence as one string, not as a list of its words"
         )
     # sacrebleu wants the first references of all sentences, then the second ones, and so on.
     streams = [list(stream) for stream in zip(*groups, strict=True)]

@@ -166,9 +166,13 @@ def test_several_references_per_sentence(metric):
         (["a", "b"], [["a"], ["b", "c"]], ValueError, "same number of references .* 1 to 2"),
         ([["a", "b"]], ["a b"], TypeError, r"a text is \['a', 'b'\]; expected a string"),
         (["a b"], [[["a", "b"]]], TypeError, r"a text is \['a', 'b'\]; expected a string"),
+        (["a b c"], [["a", "b"]], TypeError, "every reference is one word, such as 'a', and the"),
+        (["a b"], [None], TypeError, "a text is None; expected a string"),
     ],
 )
-def test_corpora_that_do_not_match_are_refused(metric, hypotheses, references, error, message):
+def test_corpora_that_do_not_match_are_refused(
+    metric, hypotheses, references, error, message, unchecked
+):
     with pytest.raises(error, match=message):
         metric(hypotheses, references)
 
