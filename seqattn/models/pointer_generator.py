@@ -68,7 +68,8 @@ def mix_copy(
     logits : (batch, [steps,] vocabulary)
         Of writing each word of the vocabulary.
     weights : (batch, [steps,] keys)
-        Attention weights; rows that do not sum to 1, as those of local attention, are made to.
+        Attention weights, 0 or more; rows that do not sum to 1, as those of local attention, are
+        made to.
     gate : (batch, [steps])
         Logit of p_gen, from :class:`CopyGate` or, as in :class:`PointerGenerator`, from a layer
         that the decoder has already.
@@ -83,12 +84,13 @@ def mix_copy(
     -------
     (batch, [steps,] extended)
         Log-probabilities in nats; −inf for what can be neither written nor copied. A row of weights
-        that is all zero leaves writing as the only way.
+        that is all zero leaves writing as the only way; NaN among weights is NaN here.
 
     Raises
     ------
     ValueError
-        If the extended vocabulary is smaller than the vocabulary, or shapes do not fit each other.
+        If the extended vocabulary is smaller than the vocabulary, shapes do not fit each other, or
+        a weight is negative.
 
     References
     ----------
@@ -108,17 +110,22 @@ def mix_copy(
             f"size is {size}; expected at least {vocabulary}, the words that can be written"
         )
     _check_rows(logits, weights, gate, source)
+    if may_look(weights) and (weights < 0).any():
+        raise ValueError(
+            f"the least of the weights is {weights.min().item():g}; expected attention weights, 0 "
+            "or more (scores become weights by masked_softmax)"
+        )
     total = weights.sum(-1, keepdim=True)
-    copies = total.squeeze(-1) > 0
+    copies = total.squeeze(-1) != 0  # and where it is NaN, which the result then is, too
     # A Gaussian leaves rows that sum to something else than 1.
-    weights = weights / total.where(total > 0, 1.0)
+    weights = weights / total.where(total != 0, 1.0)
     # Without a place to copy from, the gate is open: the row sums to 1 all the same.
     writes = torch.where(copies, F.logsigmoid(gate), 0.0).unsqueeze(-1)
     written = F.pad(logits.log_softmax(-1) + writes, (0, size - vocabulary), value=-torch.inf)
     ids = source if weights.dim() == 2 else source.unsqueeze(1).expand_as(weights)
     copied = weights.new_zeros(*weights.shape[:-1], size).scatter_add(-1, ids, weights)
     # The logarithm never sees a 0, whose gradient would be NaN further down.
-    there = copied > 0
+    there = copied != 0
     log_copied = torch.where(there, copied, 1.0).log() + F.logsigmoid(-gate).unsqueeze(-1)
     return torch.where(there, torch.logaddexp(written, log_copied), written)
 

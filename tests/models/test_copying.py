@@ -95,6 +95,19 @@ def test_an_extended_vocabulary_is_not_smaller(unchecked):
         mix_copy(*inputs(), 6)
 
 
+def test_weights_that_are_none_are_refused_and_nan_is_not_hidden():
+    logits, weights, gate, source = inputs()
+    spoilt = weights.clone()
+    spoilt[0, 0, 0] = -0.25
+    with pytest.raises(ValueError, match=r"the least of the weights is -0\.25; expected attention"):
+        mix_copy(logits, spoilt, gate, source, SIZE)
+    spoilt[0, 0, 0] = torch.nan
+    found = mix_copy(logits, spoilt, gate, source, SIZE)
+    assert found[0, 0].isnan().any()
+    assert not found[1:].isnan().any()
+    assert not found[0, 1:].isnan().any()
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
