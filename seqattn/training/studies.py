@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import wait
@@ -92,8 +93,10 @@ def run_trials(
 
     Every training has a process of its own, so that its time and memory are its own, and every
     core gets one. A trial that is there already is not repeated: call this again with
-    ``split="test"`` once all is chosen, and the same trainings are judged on the test pairs. In a
-    program of your own, call this below ``if __name__ == "__main__":``, for the processes read that
+    ``split="test"`` once all is chosen, and the same trainings are judged on the test pairs. Other
+    settings or other pairs in the corpus's files make it another trial, which replaces the one in
+    the folder; other code does not: after a change of a model take a new folder. In a program of
+    your own, call this below ``if __name__ == "__main__":``, for the processes read that
     file again.
 
     Parameters
@@ -146,9 +149,10 @@ def run_trials(
         at_once = available_cores() if device == "cpu" else 1
     check_whole("at_once", at_once, least=1)
     threads = max(available_cores() // at_once, 1)
+    pairs = _fingerprint(corpus)
     jobs = [
         _Job(Path(folder) / f"{name}-{seed}", corpus, config, replace(training, seed=seed),
-             subwords, joint, min_count, device, threads, split)
+             subwords, joint, min_count, device, threads, split, pairs)
         for name, config in models.items()
         for seed in seeds
     ]  # fmt: skip
@@ -178,6 +182,7 @@ class _Job(NamedTuple):
     device: str
     threads: int
     split: str
+    pairs: int | None = None  # fingerprint of the corpus, as the trial has it in its cost
 
     @property
     def judged(self) -> Path:
@@ -234,9 +239,21 @@ def _processes() -> Any:
     return context
 
 
+def _fingerprint(corpus: CorpusConfig) -> int:
+    """Give a number that depends on all pairs: files may have changed under their names."""
+    found = 0
+    for split in ("train", "valid", "test"):
+        pairs = [(pair.source, pair.target) for pair in read_split(corpus, split)]
+        found = zlib.crc32(repr(pairs).encode(errors="replace"), found)
+    return found
+
+
 def _is_trained(job: _Job) -> bool:
     run = RunFolder(job.folder)
     if not (run.path / COST).is_file():
+        return False
+    cost = json.loads((run.path / COST).read_text(encoding="utf-8"))
+    if job.pairs not in (None, cost.get("pairs", job.pairs)):
         return False
     stored = json.loads((run.path / "config.json").read_text(encoding="utf-8"))
     lowercase = job.corpus.lowercase
@@ -287,7 +304,7 @@ def _train(job: _Job) -> None:
     memory = None if before is None or after is None else round(after - before, 1)
     parameters = sum(p.numel() for p in trainer.model.parameters())
     cost = {"seconds": round(seconds, 2), "memory": memory, "parameters": parameters}
-    run.write(COST, {**cost, "threads": job.threads})
+    run.write(COST, {**cost, "threads": job.threads, "pairs": job.pairs})
 
 
 def _read(name: str, seed: int, job: _Job) -> Trial:

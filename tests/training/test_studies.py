@@ -13,7 +13,7 @@ from seqattn.models import ModelConfig
 from seqattn.training import RunFolder, new_run, run_trials, studies
 from seqattn.translator import Translator
 from seqattn.translator.checkpoint import read_checkpoint
-from tests.training.corpus import TINY, corpus, settings
+from tests.training.corpus import TINY, corpus, numbers, settings, write_table
 
 MODELS = {"attention": TINY, "fixed": ModelConfig("fixed", d_embed=7, d_hidden=11)}
 
@@ -69,6 +69,14 @@ def test_what_is_there_is_not_trained_again_unless_its_settings_changed(study):
     assert studies._is_trained(job)
     assert not studies._is_trained(job._replace(subwords=300))
     assert not studies._is_trained(job._replace(subwords=300, joint=True))
+    # Other pairs in a file of the same name are another corpus.
+    table = folder / "test.tsv"
+    text = table.read_text(encoding="utf-8")
+    job = job._replace(pairs=studies._fingerprint(pairs))
+    assert studies._is_trained(job)
+    write_table(table, numbers(11, seed=9))
+    assert not studies._is_trained(job._replace(pairs=studies._fingerprint(pairs)))
+    table.write_text(text, encoding="utf-8")
     # What an earlier version wrote under other names counts as well.
     config = trials[0].folder / "config.json"
     stored = json.loads(config.read_text())
@@ -99,8 +107,8 @@ def test_studies_read_the_validation_pairs_and_the_test_pairs_when_told_to(study
 
 @pytest.mark.slow
 def test_a_training_that_fails_is_named(tmp_path):
-    wrong = {"heads": ModelConfig("transformer", d_hidden=10, heads=3)}
-    with pytest.raises(RuntimeError, match=r"heads-1 ended with an error: ValueError: .*heads"):
+    wrong = {"tied": ModelConfig("transformer", d_hidden=10, heads=5, tie="all")}
+    with pytest.raises(RuntimeError, match=r"tied-1 ended with an error: ValueError: tie='all'"):
         run_trials(wrong, tmp_path, corpus(tmp_path), settings(), seeds=[1])
 
 
