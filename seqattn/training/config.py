@@ -79,7 +79,8 @@ class TrainingConfig(Settings):
         Updates between validations; by default after an epoch, or several of a small corpus.
     first_look : int, optional
         Also judge the model after this many updates, after twice as many, four times as many and so
-        on through the first epoch, to see how it begins. These validations choose no weights.
+        on through the first epoch, to see how it begins. These validations choose no weights. Where
+        the first epoch has no more updates than this, there is none, and a warning says so.
     patience : int, optional
         Stop after this many validations without a better BLEU.
     average : int

@@ -294,6 +294,8 @@ class Trainer:
             tensorboard=self.config.tensorboard,
             step=state.step,
         )
+        if not state.step:
+            self._warn_of_no_look()
         try:
             with Interrupts(patient=self.processes.count > 1) as interrupts:
                 outcome = self._train(interrupts)
@@ -370,6 +372,19 @@ class Trainer:
         """Whether each update is one batch on one GPU, and does the same as the one before."""
         single = self.processes.count == 1 and self.config.accumulate == 1
         return self.device.type == "cuda" and single and self.config.sampling is None
+
+    def _warn_of_no_look(self) -> None:
+        """Say so where ``first_look`` comes after the first epoch, and so never."""
+        first, updates = (
+            self.config.first_look,
+            -(-len(self.batches) // self.config.accumulate),
+        )
+        if first is not None and first >= updates and self.processes.lead:
+            log.warning(
+                "first_look is %d, and no early look is taken: the first epoch has %d updates",
+                first,
+                updates,
+            )
 
     def _share(self, parts: Sequence[Sequence[int]]) -> list[Batch]:
         """Give what is this process's of the batches of an update."""

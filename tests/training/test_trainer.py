@@ -342,6 +342,18 @@ def test_early_looks_are_logged_once_and_choose_nothing(uninterrupted, tmp_path,
     assert {**data["position"], "looked": 0} == plain_data["position"]
 
 
+@pytest.mark.parametrize(("first", "told"), [(4, False), (6, True)])
+def test_a_first_look_after_the_first_epoch_is_said_to_be_none(tmp_path, caplog, first, told):
+    trainer = prepare(tmp_path, steps=6, first_look=first)
+    trainer.run()
+    valid = [r["step"] for r in trainer.run_folder.records() if r["kind"] == "valid"]
+    assert (valid[0] == 4) is not told
+    said = "first_look is 6, and no early look is taken: the first epoch has 6 updates"
+    assert (said in caplog.text) is told
+    resumed_run(tmp_path / "run", steps=7, quiet=True).run()
+    assert caplog.text.count("first_look") == told
+
+
 def test_what_was_validated_is_not_looked_at_again(tmp_path):
     prepare(tmp_path, steps=4, first_look=1).run()
     trainer = resumed_run(tmp_path / "run", steps=6, quiet=True)
