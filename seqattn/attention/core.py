@@ -172,6 +172,7 @@ def weighted_sum(weights: Tensor, values: Tensor) -> Tensor:
             f"values have shape {tuple(values.shape)}; expected (batch, keys, d_value) = "
             f"({weights.shape[0]}, {weights.shape[-1]}, d_value) to fit weights of shape "
             f"{tuple(weights.shape)}"
+            + (" (a mask goes by its name, mask=...)" if values.dtype == torch.bool else "")
         )
     if weights.dim() == 2:
         return (weights.unsqueeze(1) @ values).squeeze(1)
@@ -409,6 +410,8 @@ class Attention(Mechanism):
     ------
     ValueError
         If dropout is no probability from 0 to below 1.
+    TypeError
+        If the score is none.
 
     Examples
     --------
@@ -430,6 +433,8 @@ class Attention(Mechanism):
         dropout: float = 0.0,
     ):
         super().__init__()
+        if not (hasattr(score, "project_keys") and hasattr(score, "compare")):
+            raise TypeError(f"score is {score!r}; expected a score module, such as DotScore()")
         check_dropout(dropout)
         self.score = score
         self.normalize = normalize

@@ -59,6 +59,8 @@ class HardAttention(Mechanism):
     ------
     ValueError
         If choice or gradient is unknown.
+    TypeError
+        If the score is none.
 
     References
     ----------

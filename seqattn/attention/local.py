@@ -234,7 +234,9 @@ class LocalAttention(Mechanism):
                 return torch.sigmoid(features @ self.v_p.to(kind)) * lengths.unsqueeze(1)
         if position is None:
             if one:
-                raise ValueError("monotonic alignment needs the position of the query, from 0")
+                raise ValueError(
+                    "monotonic alignment needs the position of the query, from 0: position=..."
+                )
             position = 0
         _check_position(position, queries.shape[0])
         first_step = torch.as_tensor(position, device=queries.device).expand(queries.shape[0])

@@ -649,8 +649,9 @@ def check_pair(query: Tensor, keys: Tensor) -> None:
             raise TypeError(f"{name}: dtype {x.dtype}; expected real numbers: {name}.float()")
     if keys.dim() != 3 or query.dim() not in (2, 3) or query.shape[0] != keys.shape[0]:
         raise ValueError(
-            f"query has shape {tuple(query.shape)} and keys have shape {tuple(keys.shape)}; "
-            "expected (batch, [queries,] d_query) and (batch, keys, d_key) with the same batch"
+            f"query has shape {tuple(query.shape)} and keys, or what they were projected to, have "
+            f"shape {tuple(keys.shape)}; expected (batch, [queries,] d_query) and (batch, keys, "
+            "d_key) with the same batch"
         )
 
 

@@ -11,9 +11,11 @@ from torch import nn
 
 from seqattn import (
     AdditiveAttention,
+    AdditiveScore,
     Attention,
     BahdanauAttention,
     DotScore,
+    HardAttention,
     LuongAttention,
     Memory,
     ReducedRankAttention,
@@ -363,6 +365,21 @@ def test_a_memory_beside_values_or_a_mask_is_refused(extra):
         TypeError, match="a Memory holds its values and mask: give them to remember"
     ):
         attention(torch.zeros(3, 11), memory, **{extra: late})
+
+
+def test_a_mask_in_the_place_of_values_is_told_its_name(unchecked):
+    attention = Attention(AdditiveScore(3, 4, 5))
+    with pytest.raises(
+        ValueError, match=r"values have shape \(2, 7\); .* by its name, mask=\.\.\."
+    ):
+        attention(torch.zeros(2, 3), torch.zeros(2, 7, 4), torch.ones(2, 7).bool())
+
+
+@pytest.mark.parametrize("kind", [Attention, HardAttention])
+@pytest.mark.parametrize("score", ["dot", torch.nn.Identity()])
+def test_what_is_no_score_is_refused(kind, score, unchecked):
+    with pytest.raises(TypeError, match=r"score is .*; expected a score module, such as DotScore"):
+        kind(score)
 
 
 @pytest.mark.parametrize("values", [(3, 5, 17), (2, 7, 17), (3, 7)])
