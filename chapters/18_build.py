@@ -320,7 +320,7 @@ print(f"loss {loss:.2f} on the fifth batch; the weights agree after five updates
 # `first_look=50` also validates after 50, 100, 200, … updates of the
 # first epoch, to show how learning begins. At the end, `average=8` averages the weights from the
 # validations with the best BLEU, eight at most. The mean is kept, as `average`, unless BLEU and perplexity both prefer the
-# best single one. For the mean, the run saves the weights of those validations in `kept`, and a figure below draws a map from each.
+# best single one: does the list below have it? For the mean, the run saves the weights of those validations in `kept`, and a figure below draws a map from each.
 
 # %% tags=["nbval-ignore-output"]
 TRAINING = TrainingConfig(steps=1_000, batch_tokens=512, lr=0.01, warmup=100,

@@ -52,7 +52,7 @@ WeightedSum(predict=False)
 # :::{grid-item}
 # **Checked by machine**
 #
-# Every formula links to the code that implements it, its test and, where there is one, the exercise on it. [The map](map.md) holds all these links; a broken link stops the build.
+# Every numbered formula links to the code that computes it or to which it applies, to its test and, where there is one, to the exercise on it. [The map](map.md) holds all these links; a broken link stops the build.
 # :::
 #
 # :::{grid-item}

@@ -506,10 +506,10 @@ def test_what_the_page_says_of_the_curves_holds():
     }
     assert min(took["joeynmt"]) > max(took["ours-fp32"] + took["ours-bf16"])
     assert "in each program the settings used here end highest" in page
-    assert "there the measured seeds differ by four to five points" in page
+    assert "there the measured seeds differ by about five points" in page
     for program in ("joeynmt", "ours-bf16"):
         there = [points[4]["bleu"] for points in curves[program]]
-        assert 4 < max(there) - min(there) < 5.5
+        assert 4.8 < max(there) - min(there) < 5.2
     last = {
         trial["contestant"]: trial["points"][4]["bleu"] for trial in measured("reach")["trials"]
     }
