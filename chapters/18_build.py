@@ -314,13 +314,13 @@ print(f"loss {loss:.2f} on the fifth batch; the weights agree after five updates
 # what was measured, one line each time. `best` and `last` hold weights and vocabularies, the files in `kept` weights alone. `last` also holds
 # the optimiser, the state of the random numbers and the position in the data. So where the number of updates or epochs is fixed, an interrupted run
 # that `resumed_run` continues ends with the same weights, bit for bit, on the same processor with as many threads. On a GPU, sums may be
-# taken in a different order from run to run, so a seed repeats a training only approximately. In full mode,
-# the next cell takes up by itself what it began before it was cut off. But if you changed the settings, it deletes that run and begins anew: name another folder to keep both.
+# taken in a different order, so a seed repeats a training only approximately. In full mode,
+# the next cell takes up what it began before it was cut off. But if you changed the settings, it deletes that run and begins anew: name another folder to keep both.
 #
 # `first_look=50` also validates after 50, 100, 200, … updates of the
 # first epoch, to show how learning begins. At the end, `average=8` averages the weights from the
 # validations with the best BLEU, eight at most. The mean is kept, as `average`, unless BLEU and perplexity both prefer the
-# best single one: does the list below have it? For the mean, the run saves the weights of those validations in `kept`, and a figure below draws a map from each.
+# best single one: is it in the list below? For the mean, the run saves the weights of those validations in `kept`, and a figure below draws a map from each.
 
 # %% tags=["nbval-ignore-output"]
 TRAINING = TrainingConfig(steps=1_000, batch_tokens=512, lr=0.01, warmup=100,
