@@ -14,9 +14,8 @@
 # # 5. Scaled dot products, low rank, all at once
 #
 # Nearly every Transformer divides its dot products by $\sqrt d$. Here you derive when that is right, and measure
-# cases where it is wrong. Then you split a matrix into two thin ones. On one task, a score
-# that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all scores of
-# this part stand in one table.
+# cases where it is wrong. Then you split a matrix into two thin ones: on one task, a score
+# that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all scores stand in one table.
 #
 # **You need** [multiplicative scores](04_multiplicative.ipynb); without them, read as far as *All queries at once* and leave the rest for later. **This chapter covers** the scaled dot score and its
 # limits; scaled dot-product attention in matrix form; the reduced-rank score; what each mechanism costs, counted; and the
@@ -123,11 +122,11 @@ for d in (2, 4, 8):
 # %% [markdown]
 # ## What saturation costs
 #
-# Why care? A score far above the others takes all the weight. And where one weight is nearly 1, the
+# A score far above the others takes all the weight. And where one weight is nearly 1, the
 # softmax is flat: its derivatives $\partial\alpha_i/\partial e_j = \alpha_i(\delta_{ij} - \alpha_j)$ are
 # nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and hardly any gradient comes through the weights to
 # the query. Here are ten keys with components drawn from the normal distribution. Each line
-# has two pairs of numbers, for the plain and for the divided products. A pair is the largest weight and the sum of the absolute derivatives, both averaged over the draws.
+# has two pairs of numbers, for the plain and for the divided products: the largest weight and the sum of the absolute derivatives, both averaged over the draws.
 
 
 # %% tags=["hide-input"]
@@ -177,13 +176,13 @@ for d in (4, 64, 1024):
 #
 # $$ e_{ti} = \frac{s_t^\top h_i}{\sqrt d} $$ (eq-scaled-dot-score)
 #
-# Read the variance once more: the scaled score has variance 1 only if $\sigma_q\sigma_k = 1$. That is a
+# The scaled score has variance 1 only if $\sigma_q\sigma_k = 1$. That is a
 # property of the vectors, and $\sqrt d$ takes no account of it.
 
 # %% [markdown]
 # ## Which vectors need the root?
 #
-# The rule stands on its assumptions. Here is the figure again, now to try the rule on four kinds of vectors. It
+# Try the rule on four kinds of vectors. The figure
 # starts with vectors of length 1, not divided. Answer, then move $d$.
 
 # %% tags=["hide-input"]
@@ -203,7 +202,7 @@ DotVariance()
 # $$ \mathrm{Var}(u^\top w) = \frac1d $$ (eq-unit-variance)
 #
 # The product *shrinks*, with a standard deviation of $1/\sqrt d$. To bring it back to 1 you have to
-# **multiply** by $\sqrt d$. Dividing makes it worse. What about the states of a translator? The *spread* of their products is how far a query's products lie from their mean over the keys, as a standard deviation. (The mean itself is
+# **multiply** by $\sqrt d$. What about the states of a translator? The *spread* of their products is how far a query's products lie from their mean over the keys, as a standard deviation. (The mean itself is
 # left out: the softmax ignores what all scores of a row share.)
 #
 # ```{predict} gru-scale
@@ -270,9 +269,9 @@ ResultTable(
 # </details>
 
 # %% [markdown]
-# So the rule "divide by $\sqrt d$" is a statement about vectors with components of variance 1. Before
-# you use it, measure the spread of your scores; it takes one line of code. A GRU's state has another
-# property worth knowing. Its components lie between $-1$ and $1$, so $|s^\top h|$ is at most $d$, and
+# **The rule "divide by $\sqrt d$" is a statement about vectors with components of variance 1. Before
+# you use it, measure the spread of your scores.** It takes one line of code. The components of a GRU's state also
+# have a bound: they lie between $-1$ and $1$, so $|s^\top h|$ is at most $d$, and
 # the scaled score at most $\sqrt d$.
 #
 # ## What does the factor buy in training?
@@ -322,7 +321,14 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #
 # </details>
 #
-# In this task the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. In a translator it does not read them directly. On this task the factor does not decide *whether* attention learns but **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with each of the two matrices divided by $\sqrt 8$ and the rate divided by 8. So a comparison at one rate for all compares the rates as well.
+# **On this task the factor does not decide *whether* attention learns, but which learning rates work.** So a comparison at one rate for all compares the rates as well.
+#
+# <details><summary>How sure is this?</summary>
+#
+# For gradient descent it is exact: dividing by 8 is the same as beginning with each of the two matrices divided by $\sqrt 8$ and the rate divided by 8.
+# But here the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. In a translator it does not read them directly.
+#
+# </details>
 
 # %% [markdown]
 # ## All queries at once
@@ -413,9 +419,9 @@ print("right of 12:", learned)
 # answer. **Two dimensions are enough** for any number of words whose vectors are linearly independent, here
 # up to 16.
 #
-# Here are both: the circle that was built, and what training found. Each key is numbered. A line
-# leads to it from the query that asks for it, the word before. Training does not find the order round the
-# circle; it has no need to. It finds a *ring*: each key has a direction in which no other key goes
+# Below stand the circle that was built, and what training found. A line
+# leads to each numbered key from the query that asks for it, the word before. Training has no need of the order round the
+# circle. It finds a *ring*: each key has a direction in which no other key goes
 # further, and the query for it points that way.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels with twelve numbered keys each. Built: the keys stand evenly on a circle in order, and each query lies on its answer. Learned at rank 2: the keys stand in an irregular ring in another order, and each query lies in about the direction of its answer from the middle, four further out than it and eight less far."}}
@@ -466,14 +472,8 @@ plt.show()
 # $$ (eq-eckart-young)
 #
 # Here $\lVert\cdot\rVert_F$ is the root of the sum of all squared entries. So $W^{(k)}$ is the *nearest* matrix
-# of rank $k$ {cite:p}`eckart1936`. Is it also the one that scores best? Try three: the twelve words, where
-# a full $W = U^\top V$ with square factors learns to answer and is cut down; the book's example; and real maps.
-#
-# The maps are those of five German captions ([chapter 3](03_additive.ipynb)). A score of rank $k$
-# gives a table of scores, a row for each query, whose rank is $k$ at most. So take the logarithms of a map's
-# weights: they are its scores, up to a number for each row that changes no weight (chosen so that each row
-# has the mean 0). Cut this table down, and count the rows whose largest weight stays in place. Random scores
-# of the same size stand beside it.
+# of rank $k$ {cite:p}`eckart1936`. Is it also the one that scores best? Try two: the twelve words, where
+# a full $W = U^\top V$ with square factors learns to answer and is cut down; and the book's example.
 
 # %%
 cut, following = {k: [] for k in (1, 2, 4, 8, 16)}, torch.arange(12).roll(-1)
@@ -484,7 +484,7 @@ for seed in range(5):
         answers = ((x @ A.T) @ (x @ B.T).T).argmax(-1)
         cut[k].append((answers == following).sum().item())
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and below it the whole map. The cut one is paler in places. At rank 4 seven of nine rows have their largest weight where the whole map has it."}}
+# %% tags=["hide-input"]
 for k, counts in cut.items():
     print(f"cut to rank {k:2d}: right of 12, five seeds: {counts}")
 U_1, V_1 = truncate_rank(TINY.W, 1)
@@ -492,54 +492,9 @@ print("the book's matrix: singular values", torch.linalg.svdvals(TINY.W).float()
 print("weights", (TINY.s @ TINY.W @ TINY.h.T).softmax(0).float())
 print("rank 1 ", (TINY.h @ V_1.T @ (U_1 @ TINY.s)).softmax(0).float())
 
-
-def cut_table(scores, rank):
-    """The nearest table of that rank to one whose rows have mean 0."""
-    A, B = truncate_rank(scores - scores.mean(-1, keepdim=True), rank)
-    return A.T @ B
-
-
-def kept_rows(scores, rank):
-    return (cut_table(scores, rank).argmax(-1) == scores.argmax(-1)).sum().item()
-
-
-torch.manual_seed(0)
-captions, kept_at, by_chance = measured("captions")["captions"], [], []
-for one in captions:
-    # a weight stored as 0.0000 is below 0.00005
-    scores = torch.tensor(one["weights"]).clamp(min=5e-5).log()
-    kept_at.append([kept_rows(scores, k) for k in (1, 2, 4)])
-    draws = [kept_rows(torch.randn_like(scores), 4) for _ in range(1_000)]
-    as_many = sum(draw >= kept_at[-1][2] for draw in draws)
-    by_chance.append((sum(draws) / len(draws), as_many / len(draws)))
-rows = [
-    [one["source"], len(one["tokens"]), *kept_at[i], f"{mean:.1f}", f"{share:.3f}"]
-    for i, (one, (mean, share)) in enumerate(zip(captions, by_chance))
-]
-heads = ("caption", "rows", "rank 1", "rank 2", "rank 4", "random scores, rank 4")
-heads += ("keep as many",)
-note = (
-    "random scores: mean of 1,000 draws; keep as many: the share of these draws that keep at least "
-    "as many rows. A weight stored as 0.0000 counts as 0.00005; with "
-    "0.0000001 instead some counts change, those of rank 4 by one at most"
-)
-display(ResultTable(heads, rows, "Rows whose largest weight stays", note))
-
-first = captions[0]
-weights = torch.tensor(first["weights"])
-scores = weights.clamp(min=5e-5).log()
-figure, panels = plt.subplots(2, 1, figsize=(5.6, 8.4), layout="constrained")
-cut_map = cut_table(scores, 4).softmax(-1)
-for ax, title, map_ in zip(panels, ("rank 4", "whole"), (cut_map, weights)):
-    plot_attention(map_, first["source_tokens"], first["tokens"], ax=ax, annotate=False)
-    ax.set_title(title)
-plt.show()
-
 # %% [markdown]
-# A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
-# dimensions would have been enough, but nothing asked training for two. **Trained thin and cut
-# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place. Only in the third caption does it keep clearly more rows than random scores do: there all rows stay. (These maps are of one model;
-# *{{ first["source"] }}* became *{{ first["text"] }}*)
+# **Trained thin and cut thin are different things.** A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
+# dimensions would have been enough, but nothing asked training for two. In the book's example *mat* stays first.
 #
 # What becomes of the translations? A general score with a matrix of 64 × 64 was trained on the toy
 # corpus, as described further down, and cut down afterwards. The bars are its singular values. The
@@ -602,6 +557,63 @@ RankSlider(
 # </details>
 
 # %% [markdown]
+# ### Real maps, cut down (optional)
+#
+# The maps are those of five German captions ([chapter 3](03_additive.ipynb)). A score of rank $k$
+# gives a table of scores, a row for each query, whose rank is $k$ at most. So take the logarithms of a map's
+# weights: they are its scores, up to a number for each row that changes no weight (chosen so that each row
+# has the mean 0). Cut this table down, and count the rows whose largest weight stays in place. Random scores
+# of the same size stand beside it.
+
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and below it the whole map. The cut one is paler in places. At rank 4 seven of nine rows have their largest weight where the whole map has it."}}
+def cut_table(scores, rank):
+    """The nearest table of that rank to one whose rows have mean 0."""
+    A, B = truncate_rank(scores - scores.mean(-1, keepdim=True), rank)
+    return A.T @ B
+
+
+def kept_rows(scores, rank):
+    return (cut_table(scores, rank).argmax(-1) == scores.argmax(-1)).sum().item()
+
+
+torch.manual_seed(0)
+captions, kept_at, by_chance = measured("captions")["captions"], [], []
+for one in captions:
+    # a weight stored as 0.0000 is below 0.00005
+    scores = torch.tensor(one["weights"]).clamp(min=5e-5).log()
+    kept_at.append([kept_rows(scores, k) for k in (1, 2, 4)])
+    draws = [kept_rows(torch.randn_like(scores), 4) for _ in range(1_000)]
+    as_many = sum(draw >= kept_at[-1][2] for draw in draws)
+    by_chance.append((sum(draws) / len(draws), as_many / len(draws)))
+rows = [
+    [one["source"], len(one["tokens"]), *kept_at[i], f"{mean:.1f}", f"{share:.3f}"]
+    for i, (one, (mean, share)) in enumerate(zip(captions, by_chance))
+]
+heads = ("caption", "rows", "rank 1", "rank 2", "rank 4", "random scores, rank 4")
+heads += ("keep as many",)
+note = (
+    "random scores: mean of 1,000 draws; keep as many: the share of these draws that keep at least "
+    "as many rows. A weight stored as 0.0000 counts as 0.00005; with "
+    "0.0000001 instead some counts change, those of rank 4 by one at most"
+)
+display(ResultTable(heads, rows, "Rows whose largest weight stays", note))
+
+first = captions[0]
+weights = torch.tensor(first["weights"])
+scores = weights.clamp(min=5e-5).log()
+figure, panels = plt.subplots(2, 1, figsize=(5.6, 8.4), layout="constrained")
+cut_map = cut_table(scores, 4).softmax(-1)
+for ax, title, map_ in zip(panels, ("rank 4", "whole"), (cut_map, weights)):
+    plot_attention(map_, first["source_tokens"], first["tokens"], ax=ax, annotate=False)
+    ax.set_title(title)
+plt.show()
+
+# %% [markdown]
+# On the captions rank 4 leaves most rows in place. Only in the third caption does it keep clearly more rows than random scores do: there all rows stay. (These maps are of one model;
+# *{{ first["source"] }}* became *{{ first["text"] }}*)
+
+# %% [markdown]
 # ## What each mechanism costs
 #
 # Count multiplications for one sentence with $T_s$ source and $T_t$ target words. States have $d_s$ and
@@ -622,7 +634,7 @@ RankSlider(
 # $$ (eq-cost)
 #
 # Each then pays $T_t T_s\, d_h$ for its contexts (in a window, $T_t (2D+1)\, d_h$). Here are counts at one
-# length, curves over the length, contexts included, and two whole *layers*.
+# length, and curves over the length, contexts included; two whole *layers* are counted in a fold below them.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Curves on logarithmic axes: multiplications for one sentence, contexts included, against its length, for four programs. Additive with keys anew at each step is on top throughout; additive with keys remembered, dot, and dot in a window of eleven words follow. All rise with the length; the window's curve is the least steep."}}
 # Of itself the counter leaves out products of a matrix and a vector.
@@ -688,6 +700,7 @@ ax.set_ylim(1e4, 1e12)
 name_lines(ax)
 plt.show()
 
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Two whole layers, counted: {type}", "code_prompt_hide": "Hide: two whole layers"}
 words = torch.randn(1, T, d)
 gru, itself = nn.GRUCell(d, d), SelfAttention(d, 1)
 
@@ -713,27 +726,31 @@ heads = (
 ResultTable(heads, rows, "Two layers on one sentence")
 
 # %% [markdown]
-# Remembering takes one product with a matrix out of every step. The size $d$ stays in each step, since the
-# comparison needs it. Look at *general*: with the keys projected anew at each step it costs about as much as
+# **Remember the projected keys.** Look at *general*: with the keys projected anew at each step it costs about as much as
 # the additive score in the same program. The kind of score is not what costs most of the multiplications.
 # Doing the same work at every step is. (The additive score's $T_t T_s d_a$ tanhs are not counted.)
 #
-# A layer of self-attention lets every word look at all words; a recurrent layer goes from word to word.
+# <details><summary>And a whole layer?</summary>
+#
+# A layer of self-attention lets every word look at all words; a recurrent layer goes from word to word
+# ([chapter 14](14_self_attention.ipynb) compares the two).
 # At $T = 50$ and $d = 256$ products with matrices dominate both; in self-attention the $T^2$ does where $T$
 # is far above $d$ (the two are equal at $T = 2d$). The last two columns say how far a signal travels, and how many steps must wait for each
 # other.
+#
+# </details>
 
 # %% [markdown]
 # ## All scores at one budget
 #
-# Which score? Here are translators that differ in the score alone: one encoder (a GRU, 32
+# Which score? These translators differ in the score alone: one encoder (a GRU, 32
 # numbers in each direction), Luong's order without input feeding, one readout (its bias starts at the logarithms of
 # the words' frequencies, as chapter 6 explains),
 # {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, eight passes over them. "Equal budget" has a
 # trap: a small matrix, or a factor before the scores, wants its own learning rate. So each score was tried at three
 # or more rates, a factor of three apart, and the one with the best BLEU on validation sentences was kept. Then three
 # seeds (of the first weights alone) were
-# judged once on the {{ stored["card"]["tested on"] }} test sentences.
+# judged once on the {{ stored["card"]["tested on"] }} test sentences, by BLEU and by the alignment error rate of their links, AER ([chapter 3](03_additive.ipynb)).
 #
 # ```{predict} scaled-or-not
 # ```
@@ -796,6 +813,7 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 #
 # **The plain dot score is above its scaled twin**: BLEU {{ low_high("dot","bleu",".1f") }} against
 # {{ low_high("scaled dot","bleu",".1f") }}. The last column hints at why: the scaled twin's weights stay spread out.
+# This is a finding about small GRU states, not about Transformers.
 # And **all of the scores** are far above the fixed vector: any two of them differ in BLEU by less than half of what
 # lies between them and the fixed vector.
 #
@@ -814,11 +832,10 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 #
 # </details>
 #
-# ### What became of the factor?
+# ### What became of the factor? (optional)
 #
 # The two dot scores differ in one factor, 1/8. Encoder and decoder are trained: could they not undo it, by
-# larger states? Here are their states, before and after training, the book's five sentences, and the card of
-# these trainings:
+# larger states? Here are their states, before and after training:
 
 
 # %% tags=["hide-input", "nbval-ignore-output"]
@@ -842,15 +859,16 @@ heads = (
 )
 title, note = "Root mean squares", "lowest to highest of three seeds"
 display(ResultTable(heads, rows, title, note))
+experiment_card(stored["card"])
 
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "Five sentences by three of the scores: {type}", "code_prompt_hide": "Hide: five sentences"}
 scores = ("dot", "scaled dot", "general")
 rows = [
     [pair.source, *(stored["runs"][score][0]["five"][i] for score in scores)]
     for i, pair in enumerate(FIVE)
 ]
 heads = ("English", *scores)
-display(ResultTable(heads, rows, "Five sentences, greedy search, first seed"))
-experiment_card(stored["card"])
+ResultTable(heads, rows, "Five sentences, greedy search, first seed")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -866,11 +884,9 @@ experiment_card(stored["card"])
 # </details>
 
 # %% [markdown]
-# This is a finding about small GRU states, not about Transformers.
-#
 # ## Where it breaks
 #
-# **Which $d$?** In a layer with several heads it is the *head's* size. With the model's size the weights begin too flat, and nothing complains. The size of the values is wrong as well.
+# **Which $d$?** In a layer with several heads it is the *head's* size, that of its keys. With the model's size the weights begin too flat, and nothing complains.
 #
 # **Twice.** A scaled score, and then a softmax with a temperature of $\sqrt d$, divide by $d$.
 #
