@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 70
+#     minutes: 75
 #     covers: [F-05, F-15, F-16, F-21, D-08, D-20, M-13, M-14, M-15, T-02, P-02, P-03, P-04, P-05]
 #     exercise: 06_decoder
 # ---
@@ -15,7 +15,7 @@
 #
 # This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
 # You write a step that can be both Bahdanau's and Luong's. For any decoder whose query is its state
-# alone, two probes find out from outside which state asks and whether the context reaches the recurrence. And one line of initialisation
+# alone, two probes find out from outside which state asks and whether the context reaches the recurrence. And one line
 # turns out to decide what a translator learns first.
 #
 # **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the
@@ -28,10 +28,8 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Two decoders do the same few things for each word that they write, but in different orders. Which of the two has
-# already read its own last word when it chooses where to look?
-#
-# Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's (another
+# Two decoders do the same few things for each word that they write, but in different orders. Answer, then step
+# through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's (another
 # model, with another encoder and score). Look at which state asks, and at what the **recurrent step** reads: the
 # step of the GRU, from the old state to the new one. The figure calls it *update*.
 
@@ -73,6 +71,19 @@ Unrolled(
     phases=["decode"],
     event=10,
     title="One step in two orders",
+    predict={
+        "question": "Both decoders have just written “chat”. Which of them has read it when it "
+        "chooses where to look next?",
+        "options": ["Bahdanau's.", "Luong's.", "Both: each has written it."],
+        "answer": 1,
+        "explain": [
+            "In this order the old state asks. It has read “le”, and not yet “chat”, which enters "
+            "with the recurrent step, after the look.",
+            "In this order the recurrent step comes first: the new state has read “chat”, and asks.",
+            "Written is not yet read: a word enters the state with the next recurrent step. In one "
+            "of the two orders that comes after the look.",
+        ],
+    },
 )
 
 # %% [markdown]
@@ -85,7 +96,7 @@ Unrolled(
 # [chapter 3](03_additive.ipynb). The translator there has Bahdanau's decoder, and wrote
 # *A man preparing food on the stove.*
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The rows of preparing and food are strongest at bereitet, that of man at Mann, that of stove at Herd."}}
+# %% tags=["hide-input"]
 caption = measured("captions")["captions"][0]
 weights, read = torch.tensor(caption["weights"]), caption["source_tokens"]
 wrote, rows = ["<bos>", *(piece.strip("▁") for piece in caption["tokens"])], []
@@ -94,11 +105,13 @@ for t, row in enumerate(weights):
     look = f"{read[place].strip('▁')} {share:.2f}"
     rows.append([t + 1, wrote[t - 1] if t else "–", look, wrote[t], wrote[t + 1]])
 caption_steps = rows
+heads = ("step", "last word read", "looks most at", "then reads", "says")
+ResultTable(heads, rows, "A real caption, step by step")
+
+# %% tags=["hide-input", "hide-output"] mystnb={"code_prompt_show": "The map behind the table: {type}", "code_prompt_hide": "Hide: the map behind the table", "image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The rows of preparing and food are strongest at bereitet, that of man at Mann, that of stove at Herd."}}
 figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
 plot_attention(weights, read, caption["tokens"], ax=ax, annotate=False)
 plt.show()
-heads = ("step", "last word read", "looks most at", "then reads", "says")
-ResultTable(heads, rows, "A real caption, step by step")
 
 # %% [markdown]
 # Follow step 4. When the decoder looks at *bereitet* for *food*, the last word that it has read is *man*.
@@ -170,16 +183,21 @@ ResultTable(heads, rows, "A real caption, step by step")
 # \end{aligned}
 # $$ (eq-maxout)
 #
-# (with $s_{t-1}$ for $s_t$ in the paper's appendix, which leaves the biases out of its formulas). The paper and the exercise pair
-# neighbours, $u_{t,2j-1}$ with $u_{t,2j}$: only the order of the matrices' rows differs. A *linear* readout
-# joins all three, $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout: nothing is
+# A *linear* readout joins all three, $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout: nothing is
 # compared. We write $\tilde s_t$ for the features of any readout.
+#
+# <details><summary>Where the paper's maxout differs</summary>
+#
+# The paper's appendix has $s_{t-1}$ for $s_t$, and leaves the biases out of its formulas. The paper and the exercise pair
+# neighbours, $u_{t,2j-1}$ with $u_{t,2j}$: only the order of the matrices' rows differs.
+#
+# </details>
 #
 # ## Ten lines, any order
 #
 # Here is the whole step. The two `if`s on the order are the two papers. `part` holds the layers, `memory`
-# the projected keys of [chapter 3](03_additive.ipynb). The hidden cell after it compares it with the package's step,
-# and the readouts with their formulas; what that cell prints stands below the code:
+# the projected keys of [chapter 3](03_additive.ipynb). The hidden cell compares it with the package's step,
+# and the readouts with their formulas:
 
 
 # %%
@@ -253,11 +271,11 @@ torch.testing.assert_close(maxout(s, c, word), torch.maximum(u[:, :3], u[:, 3:])
 # %% tags=["hide-input"]
 DecoderFlow(
     caption="Try: the context of step 1 in all four combinations of order and feeding. Then the readout "
-    "that reads the state alone, with nothing fed: nobody uses the context."
+    "that reads the state alone, with nothing fed: who uses the context then?"
 )
 
 # %% [markdown]
-# Use it to find out how a context gets into a later state: in Bahdanau's order? And in Luong's, with feeding
+# How does a context get into a later state: in Bahdanau's order? And in Luong's, with feeding
 # and without?
 #
 # ## Two probes
@@ -318,8 +336,7 @@ ResultTable(heads, rows, "Steps that move, of six")
 # The readout comes last in a step, and it can spoil a comparison of orders. Here are two trainings of one
 # translator: the same pairs, the same seed, the same 60 updates of the optimiser. They differ in one line.
 #
-# The readout turns the decoder's state and its context into features, $\tilde s_t = \tanh(W_c [c_t; s_t])$
-# ({eq}`eq-attentional-vector`). A last layer turns the features into one number for each French word. We look at the
+# The readout is that of {eq}`eq-attentional-vector`. A last layer turns its features into one number for each French word. We look at the
 # features before the first update, after 20 and after 60.
 #
 # ```{predict} which-line
@@ -435,10 +452,9 @@ plt.show()
 #
 # The same sizes (states of 64 numbers), pairs and batches for all, Luong's order without feeding, additive
 # score, 282 updates; BLEU is on validation sentences. The loss is that of training, in nats a word: the mean of the
-# last 20 updates. What would a model reach that knows only the frequencies $f_k$? Its loss is their entropy,
-# $-\sum_k f_k \log f_k$, which needs no training. Below the table stand the sentences of the book, in three
-# trainings of one seed: the readout that went flat, the same one from frequencies, and Bahdanau's order with
-# a linear readout.
+# last 20 updates. A model that knows only the frequencies $f_k$ has their entropy as its loss,
+# $-\sum_k f_k \log f_k$. Below the table stand the sentences of the book, in three
+# trainings of one seed; that of Bahdanau's order has a linear readout.
 
 # %% tags=["hide-input"]
 counts = torch.bincount(torch.tensor([y for _, target in examples for y in target]))
@@ -495,7 +511,7 @@ for i, pair in enumerate(FIVE):
 #   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. In the seed shown it begins four of the
 #   five sentences with *le peintre est*, whatever they are about.
 # - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}.
-# - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout, by its formula (it was not trained here).
+# - **The linear readout learns from zero**, too. It has a path that no tanh closes.
 
 # %% [markdown]
 # **Before you compare two scores or two orders, give both the same readout and the same start.** Otherwise the table
@@ -504,6 +520,8 @@ for i, pair in enumerate(FIVE):
 # that way.
 #
 # <details><summary>How sure is this?</summary>
+#
+# Maxout has such a path, too, by its formula; it was not trained here.
 #
 # This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates; above you saw one seed of the
 # other order and one of a lower rate go flat as well. Much smaller steps, or many more of them, may help. Stuck is not
@@ -516,13 +534,10 @@ for i, pair in enumerate(FIVE):
 # %% [markdown]
 # ## The grid: what do the choices do?
 #
-# Now everything else can be held equal: the additive score, a linear readout, a bias from frequencies, and
-# one learning rate, 0.01. (In chapter 4's longer trainings it was the best of four for this score, in Luong's decoder without feeding.) Two choices are left: who asks, and whether the
+# Now everything else can be held equal: the additive score, a linear readout (not Bahdanau's maxout or
+# Luong's tanh), a bias from frequencies, and one learning rate. Two choices are left: who asks, and whether the
 # recurrent step reads what attention gave. That makes four decoders, with three seeds of first weights each. One of
 # them is in neither paper: it asks before the recurrent step and keeps the context out of it. Beside the four stands the decoder that ignores its context.
-#
-# The names in the table stand for an order and a feeding. The readout is linear, not Bahdanau's maxout or
-# Luong's tanh, and in a decoder that is fed more weights are at work. (For the score and the readout as further choices see [the capstone](20_study.ipynb), whose eight models have nearly equal numbers of weights.)
 #
 # ```{predict} the-grid
 # ```
@@ -566,7 +581,8 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # %% [markdown]
 # <details><summary>How sure is this?</summary>
 #
-# BLEU and AER are measured on validation sentences, except in the column *BLEU, test*.
+# BLEU and AER are measured on validation sentences, except in the column *BLEU, test*. There is
+# one learning rate, 0.01. (In chapter 4's longer trainings it was the best of four for this score, in Luong's decoder without feeding.)
 #
 # - **The context counts.** Without it BLEU is {{ span(runs(ignores=True),"bleu",".1f") }}; each seed of each other decoder is above.
 # - **The order, with feeding.** Bahdanau's decoder, which asks before the recurrent step, has {{ span(runs("before",True),"bleu",".1f") }};
@@ -576,7 +592,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #   both, with ranges apart (from Luong's with feeding by less than 0.1). But on the test sentences all three overlap. Three
 #   seeds and a few hundred sentences do not settle it.
 # - **The design of neither paper** has {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So at this rate, which was chosen for Luong's decoder without feeding, the two choices act
-#   together: of those that ask before, the fed one is better. It also has more weights at work. Another reason may be
+#   together: of those that ask before, the fed one is better. It also has more weights at work, like each decoder that is fed. Another reason may be
 #   that the context comes from a state that has not read the last word, and, if nothing is fed, no later state reads that context.
 #
 # </details>
@@ -672,9 +688,8 @@ print(f"loss {loss:.3f}, {batch.targets.count_nonzero()} words; gradient {length
 # In translation there is no true word to read: each step reads its own last choice, and decoding is
 # **autoregressive**. Report both: the
 # teacher-forced loss (no dropout, no sampling), and a measure of the whole sentences that the model writes by
-# itself, such as BLEU. A cross-entropy between the *free* output at place $t$ and the reference at place $t$ is
-# neither. With one extra word at the front, nearly every place counts as wrong, though each word of the reference is there. [The
-# capstone](18_build.ipynb) sets training and translating beside each other.
+# itself, such as BLEU. A cross-entropy between the *free* output and the reference, place by place, is
+# neither. With one extra word at the front, nearly every place counts as wrong.
 #
 # ### Padding: a mask is not enough
 #
@@ -701,12 +716,18 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
     print(f"{name:9s} 5 pads: {off[name][0]:.3f}   45 pads: {off[name][1]:.3f}")
 
 # %% [markdown]
-# So a test needs two parts: more pads, *and* other content at the pads. A second trap: `pad_packed_sequence` gives
-# the states back only as wide as the longest sentence of the batch, and they no longer fit a wider mask. Pass
-# `total_length`. (And pass `enforce_sorted=False` to `pack_padded_sequence`, unless each batch is sorted from the
-# longest sentence to the shortest.) The
+# So a test needs two parts: more pads, *and* other content at the pads. The
 # decoder needs no packing. It reads from left to right, so pads at the end touch nothing before them, and
 # the loss skips them.
+#
+# <details><summary>Two traps of PyTorch's packing</summary>
+#
+# `pad_packed_sequence` gives
+# the states back only as wide as the longest sentence of the batch, and they no longer fit a wider mask. Pass
+# `total_length`. And pass `enforce_sorted=False` to `pack_padded_sequence`, unless each batch is sorted from the
+# longest sentence to the shortest.
+#
+# </details>
 #
 # ### All steps at once
 #
@@ -714,10 +735,14 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # recurrence runs over the whole sentence first, and all states ask at once, in one matrix product. The
 # package does so whenever it may. Nothing changes but the time: the hidden cell above compared both.
 #
+# <details><summary>How much time?</summary>
+#
 # In Luong's order the trainings of the grid took {{ span(runs(), "seconds", ".1f") }} processor seconds
 # without feeding and {{ span(runs(fed=True), "seconds", ".1f") }} with it. The decoder that ignores its context, which
 # waits for nothing either, took {{ span(runs(ignores=True), "seconds", ".1f") }}. The machine had other work as well, so this
 # is a hint at most.
+#
+# </details>
 
 # %% [markdown]
 # ## The two papers side by side
@@ -733,9 +758,8 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # | readout | maxout of $s_{t-1}$, $E y_{t-1}$, $c_t$ (A.2.2) | tanh of $c_t$, $s_t$ (3) | `readout`; maxout of $s_t$ |
 # | at once in training | no step | all steps without feeding | wherever it can be |
 #
-# Which is better? The papers do not say. Their translators were trained on other languages, with other sizes.
-# Luong et al. list one of Bahdanau's kind beside theirs (their table 1), but its depth and unit differ, too.
-# The grid above is an answer for one small corpus.
+# Which is better? The papers do not say. Luong et al. list a translator of Bahdanau's kind beside theirs (their table 1), but its depth and unit differ, too.
+# The grid above is an answer for one small corpus. [The capstone](20_study.ipynb) also varies the score and the readout; its eight models have nearly equal numbers of weights.
 
 # %% [markdown]
 # ## Where it breaks
@@ -744,17 +768,16 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # to the recurrent step. That is Bahdanau's order with a product for a score. The token probe convicts them: row 4 stays.
 #
 # **An empty first row.** A program that makes room for `<bos>` among the outputs returns a first row of
-# zeros. Its map is shifted by one, and each mean over rows includes a row that is no row of weights. Rows sum to 1, all of
-# them: check that.
+# zeros. Its map is shifted by one. Check that all rows sum to 1.
 #
 # **Sizes that happen to fit.** A decoder that takes `hidden[-1]` of a bidirectional encoder runs, with half
-# a summary. If the encoder has memory cells and the decoder has none, they are dropped silently. A program that
+# a summary. A program that
 # checks for `"lstm"` and takes a GRU for anything else builds a GRU when it is given `"LSTM"`; the package's `ModelConfig`
 # refuses.
 
 # %% [markdown]
 # **A training without its inference.** The loop that translates was written for another model than the one
-# that was trained: other arguments, no mask, one sentence at a time. Here both call one
+# that was trained: other arguments, no mask. Here both call one
 # `step`, and a test says that step by step equals all at once.
 #
 # **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not wait. In translation each step waits for the last word in both orders. "Luong is
