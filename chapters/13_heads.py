@@ -43,8 +43,7 @@ INSTALL
 # in the batch. Below it the same steps stand in PyTorch. `view` and `transpose` bring the heads to the
 # front, and from there on `@` treats each head of each sentence as a sentence of its own. (In self-attention
 # `query` and `keys` are the same words; in general there are $S$ keys.) The next cell compares these lines
-# with the package's `MultiHeadAttention`, and that with PyTorch's own module, where True in a mask means the
-# opposite.
+# with two modules, the package's and PyTorch's; in a mask of PyTorch's module True means the opposite.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Multi-head attention of three words with two heads. Queries, keys and values are three matrices of 3 rows and 4 columns, (B, T, d). Each is split into a left and a right half: a dark set of slices for head 1, a pale one for head 2, (B, H, T, d_h). Each head has a matrix of weights, 3 by 3, (B, H, T, T), and returns averages, 3 by 2. Side by side these are 3 by 4 again, (B, T, d), and W^O mixes them."}}
 import math
@@ -241,7 +240,7 @@ other_side = [run["exchanged"][side] for run, side in zip(task["1"], louder)]
 # little more of one letter, and the *linear* readout finds only the louder letter. Exchange the two weights
 # after training, and it predicts the letter of the wrong side, at {{ low_high(other_side) }} of all positions.
 #
-# A readout with a hidden layer gets more out of the same sum: {{ low_high([run["left"] for run in deep]) }}
+# Trained with a hidden layer in the readout, one head does better: {{ low_high([run["left"] for run in deep]) }}
 # on the left, {{ low_high([run["right"] for run in deep]) }} on the right. With two heads each takes a side,
 # and in three seeds a linear readout makes hardly a mistake.
 #
@@ -249,16 +248,15 @@ other_side = [run["exchanged"][side] for run, side in zip(task["1"], louder)]
 #
 # ## One head stays in the triangle
 #
-# There is also a limit to what one head can return at all, whatever reads it. Weights are not negative and sum
+# There is also a limit to what one head can return, whatever reads it. Weights are not negative and sum
 # to 1 ([chapter 2](02_soft_addressing.ipynb)), so a context is an average of the values and stays inside their
 # hull. For three values that is a triangle. Here the values are the states of *cat*, *sat* and *mat*, with
-# two numbers each. One head compares whole states. Of two heads, the first sees only the first numbers, and
-# the second only the second numbers.
+# two numbers each. One head compares whole states. Of two heads, each sees one of the two numbers.
 
 # %% tags=["hide-input"]
 TwoHeads(
-    caption="Move both numbers of the query to 3, then the second to −3. The disc is what one "
-    "head returns, the square what two heads return. The dashed box holds all that two heads can reach."
+    caption="Answer first: then a square shows what two heads return. The disc is what one head "
+    "returns. Move both numbers of the query to 3, then the second to −3. What does the dashed box hold?"
 )
 
 # %% [markdown]
@@ -384,9 +382,15 @@ ResultTable(
 )
 
 # %% [markdown]
-# Parameters and multiplications are equal to the last digit. *Fused* is PyTorch's own operator, which returns
-# no weights. Times are the shortest and the longest of seven means over ten calls, on one machine beside other
-# work. Sixteen heads take longer than one: among other things, their softmax has sixteen times as many rows.
+# **Parameters and multiplications are equal to the last digit.** (*Fused* is PyTorch's own operator, which returns
+# no weights.) Sixteen heads take longer than one: among other things, their softmax has sixteen times as many rows.
+#
+# <details><summary>How sure is this?</summary>
+#
+# Times are the shortest and the longest of seven means over ten calls, on one machine beside other
+# work.
+#
+# </details>
 #
 # ## What heads learn
 #
@@ -411,8 +415,6 @@ with torch.no_grad(), masked_heads(model, keep):
     without = model(source, lengths, inputs).logits
 
 # %% [markdown]
-# Before you look at them:
-#
 # ```{predict} which-roles
 # ```
 #
@@ -429,7 +431,7 @@ HeadsExplorer(
 )
 
 # %% [markdown]
-# One sentence proves nothing, so here each head is scored on all test sentences. For each pattern the head
+# One sentence proves nothing. So for each pattern the head
 # is *chosen* on the validation sentences and *judged* on the test sentences. Beside it stands the best of
 # the eight heads of a model that was never trained: with eight to choose from, some head is always the
 # best.
@@ -607,15 +609,9 @@ plt.show()
 # ## One head or four?
 #
 # Does a translator need several heads? Compare the same Transformer with one head of size 64 and with four
-# heads of size 16. Parameters, pairs and updates are equal in number. Both use the same learning rate, set by
-# hand and tuned for neither. The five sentences of the book are from seed 1.
-#
-# And is there a real case for two heads? German verbs may come in two parts, as in *bereitet … zu*. Below
-# the five sentences are five captions, translated by a recurrent model with one row per step ([chapter
-# 3](03_additive.ipynb)). For each caption you get the row that looks most at the verb's first part, and for
-# one caption the whole map.
+# heads of size 16. Parameters, pairs and updates are equal in number. The five sentences of the book are from seed 1.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. The row of holding is darkest at halten, and the row of on at auf."}}
+# %% tags=["hide-input"]
 rows = []
 for heads, runs in stored["compared"].items():
     cells = [
@@ -634,6 +630,32 @@ display(
         "Three seeds each, test sentences",
     )
 )
+experiment_card(stored["card"])
+
+
+# %% [markdown]
+# The ranges overlap: **no difference seen**, at this size, on these sentences.
+#
+# <details><summary>How sure is this?</summary>
+#
+# Both use the same learning rate, set by hand and tuned for neither. At this
+# size we saw no need for several heads, and no proof that there is none.
+#
+# How does that agree with the
+# twelve letters? There a linear readout stood right behind the attention, and a hidden layer was
+# enough to predict both letters. Here each layer of the model ends with a small network that has a hidden layer
+# ([chapter 16](16_transformer.ipynb)). Perhaps that network does the same work; and with two layers a word gets two rows even with one head each. Neither was measured.
+#
+# </details>
+#
+# ### Verbs in two parts (optional)
+#
+# Is there a real case for two heads? German verbs may come in two parts, as in *bereitet … zu*. Here
+# are five captions, translated by a recurrent model with one row per step ([chapter
+# 3](03_additive.ipynb)). For each caption you get the row that looks most at the verb's first part, and for
+# one caption the whole map.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. The row of holding is darkest at halten, and the row of on at auf."}}
 captions, parts = measured("captions")["captions"], []
 for caption in captions:
     read = [token.strip("▁") for token in caption["source_tokens"]]
@@ -651,16 +673,8 @@ plot_attention(
     weights, captions[2]["source_tokens"], captions[2]["tokens"], ax=ax, annotate=False
 )
 plt.show()
-experiment_card(stored["card"])
-
 
 # %% [markdown]
-# The ranges overlap: **no difference seen**, at this size, on these sentences. How does that agree with the
-# twelve letters? There a linear readout stood right behind the attention, and a hidden layer was
-# enough to predict both letters. Here each layer of the model ends with a small network that has a hidden layer
-# ([chapter 16](16_transformer.ipynb)). Perhaps that network does the same work; and with two layers a word gets two rows even with one head each. Neither was measured. At this
-# size we saw no need for several heads, and no proof that there is none.
-#
 # The captions decide nothing. The row that attends most to a verb's first part gives the second part
 # {{ f"{max(b for _, b in parts):.2f}" }} at most, and four of the five verbs are right all the same. *Halten …
 # auf*, in the third caption, became *are holding on*, a row for each half, and is wrong. Nor do rows tell what
@@ -669,18 +683,15 @@ experiment_card(stored["card"])
 # %% [markdown]
 # ## Myths
 #
-# **"More heads cost more."** Not in parameters or multiplications. In time, yes: sixteen took longer than one
-# in the table of *The bill*.
+# **"More heads cost more."** Not in parameters or multiplications. In time, yes: sixteen took longer than one.
 #
 # **"Heads are an ensemble."** Members of an ensemble are trained separately and vote. Heads are trained
 # together, are added, and share one readout.
 #
-# **"Head 3 does syntax."** A role in a drawing is not a measurement. For that you need a score, an
-# untrained model beside it, and a second seed.
+# **"Head 3 does syntax."** A role in a drawing is not a measurement.
 #
 # **"Most heads can be pruned, so they are useless."** Voita et al. and Michel et al. (both 2019) took away
-# many heads of large models and lost little. That a head can be spared while the others stay does not mean
-# that it does nothing: the others may stand in for it.
+# many heads of large models and lost little. That does not make a spared head useless: others may stand in for it.
 #
 # <details><summary>Why is the projection d × d, and where are the small matrices?</summary>
 #
