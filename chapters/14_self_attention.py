@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 55
 #     covers: [F-14, M-06, M-07, T-04, W-03, V-12, D-14, X-03]
 #     exercise: 14_self_attention
 # ---
@@ -345,11 +345,11 @@ class Classifier(nn.Module):
 
 
 # %% [markdown]
-# The mean leaves out the pads: they are neither added nor counted. Beside the trained classifiers stands *naive
+# Beside the trained classifiers stands *naive
 # Bayes*, which only counts: for each word of a sentence it asks how much more often the word stands in sentences
 # labelled *good* than in those labelled *bad*, and multiplies these ratios. All classifiers below were trained on 3,000
 # sentences. Of each training, the state that did best on 500 validation sentences is judged once, on 500 test
-# sentences that differ from all others. The cell below also trains the one with positions once more, from
+# sentences that differ from all others. The cell also trains the one with positions once more, from
 # a seed of its own and for 1,000 updates, where the table's had 600.
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-reader", "nbval-ignore-output"]
@@ -488,8 +488,7 @@ print("cross", tuple(layer(target, source, mask=real).weights.shape))
 #
 # In most phrases the noun is the next word, so a head that looks at the next word would seem to know grammar.
 # A fair score compares it with the **distance baseline**: the same head's mean weight at the same distances,
-# from all other words. A head may also look at nouns from everywhere. So a second baseline counts only the
-# *nouns* at those distances.
+# from all other words. A second baseline counts only the *nouns* at those distances: a head may look at nouns from everywhere.
 #
 # ```{predict} determiner-head
 # ```
@@ -565,13 +564,13 @@ HeadsExplorer(
 # {{ f"{translator['card']['updates']}" }} updates only the first of these five sentences is right, in all
 # three models. Each noun has its right article, but in sentences 2 to 4 the verb is wrong or missing.
 #
-# ### In German captions
+# ### In German captions (optional)
 #
 # *Ein Mann bereitet am Herd Essen zu* (a man prepares food at the stove) has a verb in two parts: *bereitet*
 # announces the particle *zu*. Does a layer of self-attention learn to use that? The next-word
 # model from above, trained three times on {{ f"{far['card']['captions']:,}" }} German captions of Multi30k,
-# shows no sign of it: among the seven particles it is right no more often than a bigram
-# model, or than always answering *zu*. The row of *essen*, which has to predict *zu*, gives *bereitet*
+# shows no sign of it: among the seven particles it is right no more often than a *bigram
+# model*, which counts which word followed which, or than always answering *zu*. The row of *essen*, which has to predict *zu*, gives *bereitet*
 # {{ f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }} in the two heads, where
 # equal weights would give {{ f"{1 / 7:.2f}" }}. So the second head looks back; but *zu* gets a probability of
 # {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.**
@@ -602,7 +601,7 @@ experiment_card(far["card"])
 # ## What it costs
 #
 # Each of the $T$ words is compared with each, so the work of self-attention has a part that grows with $T^2$.
-# A recurrence does the same amount of work for each word, but one word after another:
+# A recurrence does the same work for each word, one after another:
 #
 # $$ \underbrace{4Td^2 + 2T^2d}_{\text{self-attention, 1 step}} \qquad \underbrace{6Td^2}_{\text{GRU, } T \text{ steps}} $$ (eq-path)
 #
@@ -612,7 +611,7 @@ experiment_card(far["card"])
 # | | grows as | steps in a row in one layer (whole sentence known) | longest path between two words |
 # |---|---|---|---|
 # | self-attention | $Td^2 + T^2d$ | 1 | 1 |
-# | recurrence | $Td^2$ | $T$ | $T$ |
+# | recurrence | $Td^2$ | $T$ | $T - 1$ |
 # | window, $w$ words to each side | $Td^2 + Twd$ | 1 | about $T/w$ layers |
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for states of size 64 and of size 256: processor milliseconds of one call against sentence length from 16 to 1,024 words, both on logarithmic scales, with bands from the lowest to the highest of seven rounds. For short sentences self-attention is below the GRU. Self-attention with weights rises more steeply and ends above the GRU; the fused operator ends near the GRU."}}
@@ -647,20 +646,26 @@ def ratios(way):
 ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, fused")
 
 # %% [markdown]
+# **Self-attention is not "faster" as such. Here it took less time while sentences had no more words than a
+# state has numbers.** And where the whole sentence is known, as in
+# reading and in training, no step of a layer of self-attention waits for another. One thread cannot show what that is worth.
+# PyTorch's fused operator ([chapter 16](16_transformer.ipynb)) does not store the map; at 1,024 words its times and the GRU's overlap
+# at both sizes.
+#
+# <details><summary>How sure is this?</summary>
+#
 # Each time is the mean of 256 forward calls (16 words) to 4 (1,024 words), with a batch of 4 on one thread. Lines show
 # the median of seven rounds, bands the lowest to the highest. At 16 words a GRU takes
 # {{ low_high(ratio["64", "16"] + ratio["256", "16"], ".1f") }} times as long as self-attention that returns
 # its weights. At 1,024 words it is the other way round: self-attention takes
 # {{ low_high([1 / r for r in ratio["64", "1024"]], ".1f") }} times as long at size 64, and
-# {{ low_high([1 / r for r in ratio["256", "1024"]], ".1f") }} times at size 256. PyTorch's fused operator
-# ([chapter 16](16_transformer.ipynb)) does not store the map; at 1,024 words its times and the GRU's overlap
-# at both sizes.
+# {{ low_high([1 / r for r in ratio["256", "1024"]], ".1f") }} times at size 256.
 #
-# **Self-attention is not "faster" as such. Here it took less time while sentences had no more words than a
-# state has numbers.** By the formula the two are level at $T = d$. Measured, they were not: there the GRU
+# By the formula the two are level at $T = d$. Measured, they were not: there the GRU
 # took {{ low_high(ratio["64", "64"], ".1f") }} times as long as self-attention with weights at size 64, and
-# {{ low_high(ratio["256", "256"], ".1f") }} times at size 256. Besides, where the whole sentence is known, as in
-# reading and in training, no step of a layer of self-attention waits for another. One thread cannot show what that is worth.
+# {{ low_high(ratio["256", "256"], ".1f") }} times at size 256.
+#
+# </details>
 
 # %% [markdown]
 # ## Where it breaks
