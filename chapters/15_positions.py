@@ -195,11 +195,18 @@ print("with 16 numbers, at distances 3 and 19:", (fewer @ fewer[0])[[3, 19]])
 # $$ \begin{pmatrix} P_{p+n,2j} \\ P_{p+n,2j+1} \end{pmatrix} = \begin{pmatrix} \cos\varphi & \sin\varphi \\ -\sin\varphi & \cos\varphi \end{pmatrix} \begin{pmatrix} P_{p,2j} \\ P_{p,2j+1} \end{pmatrix} $$ (eq-shift)
 #
 # These are the angle-addition formulas. The matrix depends on $n$ but not on $p$, so a matrix
-# that is learned once can mean *three places to the left* everywhere. (The matrix shifts $P_p$. A state also holds the word, and the same matrix changes that, too. So it is not certain that a layer learns the shift exactly.) {cite:t}`vaswani2017` chose these waves
+# that is learned once can mean *three places to the left* everywhere. {cite:t}`vaswani2017` chose these waves
 # because they expected that attending by **relative positions** (how far apart two words stand) would then be easy to
 # learn. **Learned positional embeddings**, a table with a row for each place, translated about as
-# well; they preferred waves because these might carry on to sentences longer than in training. (You will see that measured.) With complex
-# numbers, the shift is one multiplication:
+# well; they preferred waves because these might carry on to sentences longer than in training. (You will see that measured.)
+#
+# <details><summary>How sure is this?</summary>
+#
+# The matrix shifts $P_p$. A state also holds the word, and the same matrix changes that, too. So it is not certain that a layer learns the shift exactly.
+#
+# </details>
+#
+# With complex numbers, the shift is one multiplication:
 
 # %%
 worst = 0.0
@@ -244,7 +251,7 @@ for at_q, at_k in ((4, 4), (3, 1), (7, 5), (1, 3)):
     print(f"q at {at_q}, k at {at_k}: {score.item():.3f}")
 
 # %% [markdown]
-# The live figure of [chapter 4](04_multiplicative.ipynb) shows one pair from another side. There a matrix
+# In the live figure of [chapter 4](04_multiplicative.ipynb) a matrix
 # turns the question, and the turn decides *which* of the states on a circle is found.
 
 # %% tags=["hide-input"]
@@ -283,11 +290,17 @@ for way in WAYS:
 # %% [markdown]
 # ## A model that reads a bag
 #
-# Now we train: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
-# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their positions (learned vectors begin smaller than waves), with three seeds, which change only the initial weights. In each training the learning rate, set by hand and
-# tuned for none of these ways, grows over the first 100 updates, and falls along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
+# Now we train small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
+# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their positions, with three seeds. Each
 # translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with
 # their words shuffled. Both times BLEU compares with the translation of the sentence in its right order.
+#
+# <details><summary>How were they trained?</summary>
+#
+# The seeds change only the initial weights. (Learned vectors begin smaller than waves.) In each training the learning rate, set by hand and
+# tuned for none of these ways, grows over the first 100 updates, and falls along a cosine to 0 at the last. No sentence that they translate on this page is one of the training pairs.
+#
+# </details>
 #
 # ```{predict} after-shuffling
 # ```
@@ -359,7 +372,15 @@ for i, pair in enumerate(FIVE):
 #
 # </details>
 #
-# And here is a sentence that a person wrote: a German caption of Multi30k, translated by the model of
+# Here is the card of these trainings:
+
+# %% tags=["hide-input"]
+experiment_card(card)
+
+# %% [markdown]
+# ### A recurrence knows its places (optional)
+#
+# Here is a German caption of Multi30k, translated by the model of
 # [chapter 3](03_additive.ipynb). Nobody told that model
 # a position: it reads with a recurrence, from both ends, and the order is in its states. How far from the
 # diagonal does it look?
@@ -376,7 +397,6 @@ plot_attention(
     weights, caption["source_tokens"], caption["tokens"], ax=ax, annotate=False
 )
 plt.show()
-experiment_card(card)
 
 # %% [markdown]
 # About two fifths of this mean come from the first row alone.
@@ -427,7 +447,7 @@ ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 #
 # The formula of the waves has no end, and neither has a turn. Does a model that learned sentences of at most
 # {{ card["words at most"] }} words read longer ones? And is it the positions that decide? Beside these models
-# we show others that had long sentences in training. The table of the learned positions has
+# stand others that had long sentences in training. The table of the learned positions has
 # {{ card["rows of a learned table"] }} rows, more than training ever reached on the source side.
 #
 # ```{predict} longer-than-trained
@@ -490,7 +510,7 @@ print(textwrap.fill(refusal, 80))
 #
 # </details>
 #
-# ### Distances in the score
+# ### Distances in the score (optional)
 #
 # Other ways leave the words alone and tell the *score* how far apart query and key are. {cite:t}`shaw2018` add to each key a
 # learned vector for the distance (all distances beyond a limit to one side share one), and one to each value. T5 adds one learned number to the score for each range of
