@@ -69,7 +69,7 @@ torch.set_printoptions(precision=3, sci_mode=False)
 Unrolled(
     orders=["bahdanau", "luong", "luong, no feeding"],
     phases=["decode"],
-    event=10,
+    event=9,
     title="One step in two orders",
     predict={
         "question": "Both decoders have just written “chat”. Which of them has read it when it "
