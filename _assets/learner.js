@@ -3,7 +3,28 @@
 (function () {
 const { of, keep, all, make, here } = window.seqattnAnswers;
 const letter = (i) => `(${"abcdefgh"[i]})`;
-const words = (element) => element.textContent.trim().replace(/\s+/g, " ");
+// In plain text, which is all that is kept of a formula, its indices keep their signs: s_{t-1}.
+function words(element) {
+  const copy = element.cloneNode(true);
+  for (const script of all("msub, msup", copy)) {
+    const low = script.lastElementChild.textContent.trim();
+    script.lastElementChild.textContent = `${script.localName === "msub" ? "_" : "^"}${low.length > 1 ? `{${low}}` : low}`;
+  }
+  return copy.textContent.trim().replace(/\s+/g, " ");
+}
+// What was said is a list of strings and options: as plain text, and with the options' formulas.
+const join = (parts, by) => parts.flatMap((part, i) => (i ? [by, ...part] : part));
+const plain = (said) => said.map((part) => (part.nodeType ? words(part) : part)).join("");
+function shown(said) {
+  const quote = make("span", {}, said.flatMap((part) => (part.nodeType ? inside(part) : [part])));
+  quote.normalize();
+  while (quote.lastChild.nodeType === Node.TEXT_NODE) { // a sentence of ours goes on: no full stop
+    quote.lastChild.data = quote.lastChild.data.replace(/\s*[.…]?\s*$/, "");
+    if (quote.lastChild.data) break;
+    quote.lastChild.remove();
+  }
+  return quote;
+}
 const inside = (element) => [...element.cloneNode(true).childNodes].flatMap((n) => (n.nodeName === "P" ? [...n.childNodes] : [n]));
 
 
@@ -18,6 +39,8 @@ function wait(name, shown) {
     fold.addEventListener("toggle", () => {
       if (!fold.open) return;
       word.textContent = before;
+      fold.parentElement.classList.add("sa-told"); // what came of it stays when it is folded again
+      if (!shown) open(name); // the rest waits for nothing else
       shown = true;
     });
   }
@@ -37,7 +60,7 @@ function choice({ ask, options, asks }, many) {
     },
     write(value) { inputs.forEach((input, i) => { input.checked = [value].flat().includes(i); }); },
     right: (value) => [value].flat().join() === ask.right.join(),
-    said: (value) => [value].flat().map((i) => `${letter(i)} ${words(options[i])}`).join("; "),
+    said: (value) => join([value].flat().map((i) => [`${letter(i)} `, options[i]]), "; "),
     of: (value) => [value].flat(),
   };
 }
@@ -52,7 +75,7 @@ function number({ ask, asks }) {
     read: () => (input.value.trim() && Number.isFinite(value(input.value)) ? value(input.value) : null),
     write(x) { input.value = x; },
     right: (x) => ask.right.includes(meant(x)),
-    said: (x) => `${x.toLocaleString("en")} ${ask.unit}`.trim(),
+    said: (x) => [`${x.toLocaleString("en")} ${ask.unit}`.trim()],
     of: (x) => [meant(x) < 0 ? "other" : meant(x)],
   };
 }
@@ -78,13 +101,12 @@ function order({ ask, options, asks }) {
     told.textContent = `Now number ${to + 1} of ${now.length}`;
   }
   draw();
-  const texts = ask.order.map((_, place) => words(options[ask.order.indexOf(place)]));
   return {
     fields: make("div", {}, list, told),
     read: () => now.slice(),
     write(value) { now = value.slice(); draw(); },
     right: (value) => value.every((place, i) => place === i),
-    said: (value) => value.map((place) => texts[place]).join(" → "),
+    said: (value) => join(value.map((place) => [options[ask.order.indexOf(place)]]), " → "),
     of: (value) => value.filter((place, i) => place !== i),
   };
 }
@@ -184,7 +206,7 @@ function curve({ ask, options }) {
       points.forEach((point) => point.setAttribute("aria-disabled", "true"));
     },
     right: (value) => ask.right.includes(nearest(value)),
-    said: (value) => `a curve nearest to ${letter(nearest(value))} ${words(options[nearest(value)])}`,
+    said: (value) => [`a curve nearest to ${letter(nearest(value))} `, options[nearest(value)]],
     of: (value) => [nearest(value)],
     after: "Dashed: yours. Solid: what comes out.",
   };
@@ -212,7 +234,7 @@ function enliven(box) {
   function take() {
     const value = question.read();
     if (value === null) { said.textContent = question.missing; return; }
-    keep(({ answers }) => { answers[ask.id] = { choice: value, said: question.said(value), asked: words(asked), right: question.right(value), page: here }; });
+    keep(({ answers }) => { answers[ask.id] = { choice: value, said: plain(question.said(value)), asked: words(asked), right: question.right(value), page: here }; });
     finish(value);
     said.focus();
   }
@@ -220,7 +242,7 @@ function enliven(box) {
     const right = question.right(value), chosen = question.of(value), rest = ask.right.filter((i) => !chosen.includes(i));
     said.dataset.right = right;
     said.replaceChildren(
-      make("p", {}, make("strong", {}, right ? "✓ Right. " : "✗ Not so. "), `Your answer: ${question.said(value).replace(/[.…]$/, "")}. ${question.after ?? ""}`),
+      make("p", {}, make("strong", {}, right ? "✓ Right. " : "✗ Not so. "), "Your answer: ", shown(question.said(value)), `. ${question.after ?? ""}`),
       ...(ask.kind === "order" ? chosen.slice().sort() : right ? chosen : [...chosen, ...rest]).map((i) => make("p", {}, ...why(i))));
     question.show?.();
     if (ask.use === "predict") { all("input, .sa-ask-order button", form).forEach((input) => { input.disabled = true; }); buttons.hidden = true; open(ask.id); }
@@ -241,7 +263,9 @@ function enliven(box) {
   if (!before) return;
   try {
     question.write(before.choice);
-    if (question.said(before.choice) === before.said) finish(before.choice);
+    // What was kept before indices had signs is still the same answer.
+    const [now, then] = [plain(question.said(before.choice)), before.said].map((text) => text.replace(/[_^{}]/g, ""));
+    if (now === then) finish(before.choice);
   } catch { /* an answer to an older form of the question, which no longer fits */ }
 }
 

@@ -101,12 +101,20 @@
   addEventListener("keydown", ({ key }) => {
     if (key === "Escape") each("details.provenance[open]", (note) => { note.open = false; });
   });
-  // Back to the top: shown while the reader scrolls up.
+  // Back to the top: shown while the reader scrolls up, and never over what a finger might want.
+  const overControls = (button) => {
+    const { left, right, top, bottom } = button.getBoundingClientRect();
+    return [left, right - 1].some((x) => [top, (top + bottom) / 2, bottom - 1].some((y) =>
+      document.elementsFromPoint(x, y).some((below) => below !== button && below.closest(".sa-fig, .sa-ask, summary, table"))));
+  };
   const first = document.querySelector(".bd-article section > section");
   let before = 0;
   addEventListener("scroll", () => {
     const button = document.getElementById("pst-back-to-top");
-    if (button) button.style.display = scrollY < before && scrollY > 600 ? "block" : "none";
+    if (button) {
+      button.style.display = scrollY < before && scrollY > 600 ? "block" : "none";
+      if (button.style.display === "block" && overControls(button)) button.style.display = "none";
+    }
     // The theme marks a section in the contents when its heading comes, and lets the mark stand above the first.
     if (scrollY < before && first?.getBoundingClientRect().top > innerHeight * 0.3)
       each(".bd-sidebar-secondary .active", (marked) => { marked.classList.remove("active"); marked.removeAttribute("aria-current"); });

@@ -737,7 +737,7 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 # queries, keys and a softmax, and lets you play with the temperature.
 
 # %% [markdown]
-# **Sources**
+# ## Sources
 #
 # - The encoder–decoder: {cite:t}`kalchbrenner2013`, {cite:t}`cho2014rnn`, {cite:t}`sutskever2014`.
 # - Quality against length: *On the Properties of Neural Machine Translation*

@@ -1069,7 +1069,7 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 # attention](03_additive.ipynb) a small network does the comparing, and you train a translator with it.
 
 # %% [markdown]
-# **Sources**
+# ## Sources
 #
 # - Soft addressing: *Neural Turing Machines* {cite:p}`graves2014`, where a memory is addressed by a
 #   softmax with a learned temperature; *Neural Machine Translation by Jointly Learning to Align and

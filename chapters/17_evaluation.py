@@ -582,6 +582,8 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # **Next.** [Build a translator](18_build.ipynb), [judge it](19_judge.ipynb) and [study it](20_study.ipynb),
 # with these rulers.
 #
-# **Sources.** BLEU: {cite:t}`papineni2002`; signatures: {cite:t}`post2018`; chrF: {cite:t}`popovic2015`;
-# the bootstrap for translation: {cite:t}`koehn2004`; a test that swaps outputs instead of drawing sentences:
-# {cite:t}`riezler2005`.
+# ## Sources
+#
+# - BLEU: {cite:t}`papineni2002`; signatures: {cite:t}`post2018`; chrF: {cite:t}`popovic2015`.
+# - The bootstrap for translation: {cite:t}`koehn2004`; a test that swaps outputs instead of drawing sentences:
+#   {cite:t}`riezler2005`.

@@ -578,6 +578,8 @@ translator.model.forward = sound
 #
 # **Next.** Is it any good? [Judge it](19_judge.ipynb).
 #
-# **Sources.** The model: {cite:t}`bahdanau2015`. Subwords: {cite:t}`sennrich2016`, {cite:t}`radford2019`. Label
-# smoothing: {cite:t}`szegedy2016`. Clipping: {cite:t}`pascanu2013`. Multi30k: {cite:t}`elliott2016`,
-# {cite:t}`elliott2017`.
+# ## Sources
+#
+# - The model: {cite:t}`bahdanau2015`. Subwords: {cite:t}`sennrich2016`, {cite:t}`radford2019`.
+# - Label smoothing: {cite:t}`szegedy2016`. Clipping: {cite:t}`pascanu2013`.
+# - Multi30k: {cite:t}`elliott2016`, {cite:t}`elliott2017`.

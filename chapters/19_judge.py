@@ -658,7 +658,7 @@ ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 #
 # **Next.** What makes one translator better than another? [Study it](20_study.ipynb).
 #
-# **Sources**
+# ## Sources
 #
 # - BLEU: {cite:t}`papineni2002`; signatures: {cite:t}`post2018`; chrF: {cite:t}`popovic2015`. Penalties of the
 #   beam: {cite:t}`wu2016`; coverage: {cite:t}`tu2016`, {cite:t}`see2017`. Sampling: top-k, {cite:t}`fan2018`; the

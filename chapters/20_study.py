@@ -752,6 +752,8 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 #   than a tenth.
 # - A difference without a spread is an anecdote, and a score without a simple rule beside it a riddle.
 #
-# **Sources.** The models: {cite:t}`bahdanau2015`, {cite:t}`luong2015`, {cite:t}`vaswani2017`; coverage:
-# {cite:t}`tu2016`, {cite:t}`see2017`. Multi30k: {cite:t}`elliott2016`,
-# {cite:t}`elliott2017`.
+# ## Sources
+#
+# - The models: {cite:t}`bahdanau2015`, {cite:t}`luong2015`, {cite:t}`vaswani2017`; coverage: {cite:t}`tu2016`,
+#   {cite:t}`see2017`.
+# - Multi30k: {cite:t}`elliott2016`, {cite:t}`elliott2017`.

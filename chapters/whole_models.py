@@ -39,7 +39,9 @@ PAD, BOS, EOS = 0, 1, 2  # ids: padding, begin of sentence, end of sentence
 #
 # ## The Transformer
 #
-# **Positions.** Each pair of features is the sine and the cosine of an angle that grows with the position
+# ### Positions
+#
+# Each pair of features is the sine and the cosine of an angle that grows with the position
 # ([chapter 15](15_positions.ipynb), {eq}`eq-waves`).
 
 
@@ -51,7 +53,9 @@ def positions(length, d_model):
 
 
 # %% [markdown]
-# **Embedding.** A table of word vectors. They are multiplied by $\sqrt{d_{\text{model}}}$, which brings them to
+# ### Embedding
+#
+# A table of word vectors. They are multiplied by $\sqrt{d_{\text{model}}}$, which brings them to
 # the size of the positions that are added. Then comes **dropout**: in training it sets some numbers to 0 at
 # random. The Transformer has it here and on what each sub-layer adds to `x`.
 
@@ -73,7 +77,9 @@ class Embedding(nn.Module):
 
 
 # %% [markdown]
-# **Attention.** Scores, mask, softmax, weighted sum ([chapter 2](02_soft_addressing.ipynb),
+# ### Attention
+#
+# Scores, mask, softmax, weighted sum ([chapter 2](02_soft_addressing.ipynb),
 # {eq}`eq-masked-softmax`). The scores are divided by $\sqrt d$, for the reason that [chapter
 # 5](05_scaled.ipynb) gives.
 
@@ -86,7 +92,9 @@ def attention(q, k, v, mask):  # (..., T, d), (..., S, d), (..., S, d), (..., T,
 
 
 # %% [markdown]
-# **Several heads.** Project to queries, keys and values, split the features among the heads, attend in each
+# ### Several heads
+#
+# Project to queries, keys and values, split the features among the heads, attend in each
 # head, join the results and project once more ([chapter 13](13_heads.ipynb), {eq}`eq-head`). With
 # `memory = x` this is self-attention; with the encoder's states as `memory` it is cross-attention.
 
@@ -111,7 +119,9 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% [markdown]
-# **The encoder block.** Self-attention, then a small network for each word by itself. Each reads a
+# ### The encoder block
+#
+# Self-attention, then a small network for each word by itself. Each reads a
 # normalised copy of `x` and adds its result to `x`: a residual connection, in pre norm ([chapter
 # 16](16_transformer.ipynb), {eq}`eq-pre-norm` and {eq}`eq-feed-forward`).
 
@@ -138,7 +148,9 @@ class EncoderBlock(nn.Module):
 
 
 # %% [markdown]
-# **The decoder block.** Its self-attention has a causal mask, so that no word attends to a later one. It needs
+# ### The decoder block
+#
+# Its self-attention has a causal mask, so that no word attends to a later one. It needs
 # no mask for target padding: that stands at the right, where the causal mask hides it from every word, and
 # its own rows are left out of the loss.
 # Between self-attention and feed-forward stands attention to the source ([chapter
@@ -165,7 +177,9 @@ class DecoderBlock(nn.Module):
 
 
 # %% [markdown]
-# **Encoder and decoder.** An embedding, a stack of blocks, and one more norm at the end, as pre norm wants
+# ### Encoder and decoder
+#
+# An embedding, a stack of blocks, and one more norm at the end, as pre norm wants
 # it ([chapter 16](16_transformer.ipynb)).
 
 
@@ -203,7 +217,9 @@ class Decoder(nn.Module):
 
 
 # %% [markdown]
-# **The model.** The mask hides padding. The last layer gives each word of the target vocabulary a score,
+# ### The model
+#
+# The mask hides padding. The last layer gives each word of the target vocabulary a score,
 # its **logit**. With `tie=True` it shares its matrix with the decoder's embedding (weight tying); the default, as in the
 # package, leaves the two apart.
 
@@ -227,7 +243,9 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
-# **Greedy search.** Take the likeliest word, append it, ask again ([chapter 18](18_build.ipynb)). A
+# ### Greedy search
+#
+# Take the likeliest word, append it, ask again ([chapter 18](18_build.ipynb)). A
 # sentence that has ended goes on with padding. This search computes everything anew for each word, which
 # keeps it short; [chapter 16](16_transformer.ipynb) adds the cache of keys and values, which saves
 # most of the multiplications.
@@ -258,7 +276,9 @@ def translate(model, source, longest=30):  # (B, S)
 # to what was read. Three formulas are not the paper's: the readout reads the new state, the first state
 # comes from both directions, and the GRU is PyTorch's ([chapter 6](06_decoder.ipynb) lists them).
 #
-# **The encoder.** Two GRUs read the sentence, one in each direction ([chapter
+# ### The encoder
+#
+# Two GRUs read the sentence, one in each direction ([chapter
 # 1](01_bottleneck.ipynb)). Packing hands PyTorch the true lengths, so that no state is
 # computed from padding. A word's state is the pair of states at that word. The summary is the pair of last states.
 
@@ -282,7 +302,9 @@ class RecurrentEncoder(nn.Module):
 
 
 # %% [markdown]
-# **Additive attention.** A small network compares the decoder's state with each encoder state ([chapter
+# ### Additive attention
+#
+# A small network compares the decoder's state with each encoder state ([chapter
 # 3](03_additive.ipynb), {eq}`eq-additive-score`). The encoder states are keys and values at once.
 
 
@@ -301,7 +323,9 @@ class AdditiveAttention(nn.Module):
 
 
 # %% [markdown]
-# **One step of the decoder.** Bahdanau's order: attend with the old state, then update it ([chapter
+# ### One step of the decoder
+#
+# Bahdanau's order: attend with the old state, then update it ([chapter
 # 6](06_decoder.ipynb), {eq}`eq-decoder-step`). The **readout** joins state, context and last word, and keeps
 # the larger number of each pair: a maxout layer ({eq}`eq-maxout`).
 
@@ -326,7 +350,9 @@ class RecurrentDecoder(nn.Module):
 
 
 # %% [markdown]
-# **The model.** The first state comes from the summary ({eq}`eq-bridge`). Then there is one step for each
+# ### The model
+#
+# The first state comes from the summary ({eq}`eq-bridge`). Then there is one step for each
 # word of the target. The function `translate` above serves this model too.
 
 
@@ -399,7 +425,9 @@ def copy_weights(ours, package, names):
 
 
 # %% [markdown]
-# **First, fresh weights.** Build each model with {func}`~seqattn.models.build_model`, copy its weights, and
+# ### Fresh weights
+#
+# Build each model with {func}`~seqattn.models.build_model`, copy its weights, and
 # compare in 64 bits all logits, and what greedy search writes. The five sentences are random ids of
 # different lengths, so there is padding on both sides.
 
@@ -435,7 +463,9 @@ compare(RecurrentTranslator(40, 50), RECURRENT_NAMES, config)
 
 
 # %% [markdown]
-# **Then, trained weights.** Two small translators come with the package, one of each kind. Their weights
+# ### Trained weights
+#
+# Two small translators come with the package, one of each kind. Their weights
 # fit the two models of this page as they are. The next cells read sentences, translate them here and in
 # the package, and compare the texts.
 

@@ -28,6 +28,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tools import figures, stylesheet
 
+CODE_FOLD = "Show code cell source", "Hide code cell source"
 # In the order in which they overrule each other.
 SHEETS = [
     "basic.css",
@@ -167,8 +168,11 @@ class FoldsBehindOutputs(SphinxPostTransform):
         """Move the fold to the end of each cell that shows more than its code."""
         for cell in self.document.findall(nodes.container):
             if cell.get("nb_element") == "cell_code" and len(cell) > 1:
-                first = cell[0]
+                first, last = cell[0], cell[-1]
                 if isinstance(first, HideCodeCellNode):
+                    # A name that an author gave is the output's; the code behind it is code.
+                    if last.get("prompt_hide") == first["prompt_hide"]:
+                        first["prompt_show"], first["prompt_hide"] = CODE_FOLD
                     cell.remove(first)
                     cell.append(first)
 

@@ -38,6 +38,7 @@ const figure = {
     const presets = ui.choice({ label: "weights", options: [...this.presets(get).keys()],
       read: () => [...this.presets(get)].find(([, row]) => same(row, get("weights")))?.[0],
       write: (name) => ui.set("weights", this.presets(get).get(name)) });
+    presets.classList.add("sa-told"); // until then it keeps its place
     ui.add(
       get("machines").length > 1 && ui.choice({ label: "machine", options: get("machines"), read: () => get("machine"),
         write: (machine) => { ui.model.set("machine", machine); ui.set("weights", this.row(get, "own")); } }),
@@ -49,7 +50,6 @@ const figure = {
         h("span", { class: "sa-bars" }, bars[i]), single[i])),
       track);
     return (n, width) => {
-      presets.hidden = !ui.open();
       n.weights.forEach((w, i) => {
         bars[i][0].set(n.own_weights[i], "weights pale");
         bars[i][1].set(w, "weights");
