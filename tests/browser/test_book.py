@@ -424,6 +424,25 @@ def test_the_way_back_to_the_top_stands_in_a_corner(new_page, book_server):
     page.wait_for_function("scrollY === 0")
 
 
+def test_the_way_back_to_the_top_covers_no_live_figure(new_page, book_server):
+    page = new_page(width=390)
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{book_server}/chapters/10_local.html")
+    page.wait_for_selector("html[data-widgets=ready]")
+    button = page.locator("#pst-back-to-top")
+    for reset in page.locator(".sa-fig").get_by_role("button", name="Reset").all():
+        if not reset.is_visible():
+            continue
+        # Down past it and up again, until it lies where the button would.
+        place = "(e) => scrollTo(0, scrollY + e.getBoundingClientRect().bottom - innerHeight + 60)"
+        reset.evaluate(place)
+        page.evaluate("scrollBy(0, 20)")
+        let_frames_pass(page)
+        page.evaluate("scrollBy(0, -20)")
+        let_frames_pass(page)
+        assert not button.is_visible()
+
+
 def test_the_button_for_colours_says_which_they_are(page, book_server):
     page.goto(f"{book_server}/chapters/how_to_use.html")
     button = page.locator(".theme-switch-button:visible").first

@@ -132,6 +132,75 @@ def test_each_kind_takes_an_answer_by_keyboard(new_page, book_server):
     assert "Right." in order.locator(".sa-ask-said").inner_text()
 
 
+def test_an_answer_is_told_with_its_formulas_and_emphasis(new_page, book_server):
+    page = new_page()
+    visit(page, f"{book_server}/chapters/03_additive.html")
+    order = page.locator("#ask-one-step")
+    order.locator(".sa-ask-commit").press("Enter")
+    told = order.locator(".sa-ask-said p").first
+    assert told.locator("msub").count() == 2
+    assert told.inner_text().rstrip().endswith("and the context.")
+    one = page.locator("#ask-two-halves")
+    one.locator("input").first.check()
+    one.locator(".sa-ask-commit").press("Enter")
+    assert one.locator(".sa-ask-said p").first.locator("em").inner_text() == "bereitet"
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    assert told.locator("msub").count() == 2
+    visit(page, f"{book_server}/chapters/your_answers.html")
+    assert "project the query s_{t−1} → take" in page.locator(".sa-report").inner_text()
+
+
+def test_an_answer_kept_before_indices_had_signs_is_still_known(new_page, book_server):
+    page = new_page()
+    visit(page, f"{book_server}/chapters/03_additive.html")
+    page.locator("#ask-one-step .sa-ask-commit").press("Enter")
+    page.evaluate(
+        """key => {
+            const kept = JSON.parse(localStorage.getItem(key)), one = kept.answers["one-step"];
+            one.said = one.said.replace(/[_{}]/g, "");
+            localStorage.setItem(key, JSON.stringify(kept));
+        }""",
+        KEY,
+    )
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    assert "Your answer:" in page.locator("#ask-one-step .sa-ask-said").inner_text()
+
+
+def test_what_is_said_of_an_output_waits_with_it(new_page, browser, book_server):
+    page = new_page()
+    visit(page, f"{book_server}/chapters/03_additive.html")
+    cells = page.locator(".cell.tag_hide-until-two-halves")
+    said = cells.last.locator("xpath=following-sibling::details[1]")
+    assert said.locator("summary").inner_text() == "What the output shows"
+    assert cells.count() == 4
+    assert [cell.is_visible() for cell in cells.all()] == [True, False, False, False]
+    assert not said.is_visible()
+
+    cells.first.locator("summary", has_text="just show me").click()
+    said.wait_for()
+    assert all(one.evaluate("fold => fold.open") for one in fold(page, "two-halves").all())
+    cells.last.locator("summary", has_text="Hide code cell output").click()
+    assert said.is_visible()  # once told, always there
+
+    page = new_page()
+    visit(page, f"{book_server}/chapters/03_additive.html")
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    cells = page.locator(".cell.tag_hide-until-two-halves")
+    assert all(cell.is_visible() for cell in cells.all())
+    assert cells.last.locator("xpath=following-sibling::details[1]").is_visible()
+
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    visit(plain, f"{book_server}/chapters/03_additive.html")
+    cells = plain.locator(".cell.tag_hide-until-two-halves")
+    assert all(cell.is_visible() for cell in cells.all())
+    assert cells.last.locator("xpath=following-sibling::details[1]").is_visible()
+    context.close()
+
+
 def test_a_curve_is_drawn_with_the_pointer(new_page, book_server):
     page = new_page()
     visit(page, f"{book_server}/{PAGE}.html")
