@@ -1,5 +1,8 @@
 """How the exercise on the decoder is graded: oracles, cases, known mistakes."""
 
+import math
+from itertools import chain
+
 import numpy as np
 
 from seqattn.grading.bank import PRELUDE, Exercise
@@ -289,8 +292,13 @@ DESIGNS = {  # early, now, later, read; None for either
     "Luong, fed later, equal vectors": (0, 0, 1, 1),
     "late, never used, equal vectors": (0, 0, 0, 0),
     "early, to the readout alone, equal vectors": (1, 0, 0, 1),
+    "Bahdanau, by little": (1, 1, 0, 0),
+    "Luong, by little": (0, 0, 0, 1),
+    "Luong, by little, equal vectors": (0, 0, 0, 1),
 }
 VOCABULARY = 9
+# What moves in a program where all moves by little: more than a thousandth, less than a hundredth.
+LITTLE = 1.2e-3, 1e-2
 
 
 def draw_design(rng, kind):
@@ -298,6 +306,7 @@ def draw_design(rng, kind):
     gates = tuple(int(rng.integers(2)) if g is None else g for g in DESIGNS[kind])
     while True:
         d_e, d_v, d_s, T, S = (int(n) for n in rng.choice([3, 4, 5, 6], size=5))
+        T = 3 if "by little" in kind else T  # the fewer words, the sooner all move alike
         E = normal(rng, VOCABULARY, d_e)
         if "equal vectors" in kind:
             # Three words share a vector, and the sentence has words of one such vector alone.
@@ -308,39 +317,49 @@ def draw_design(rng, kind):
         cell = normal(rng, d_s, d_e), normal(rng, d_s, d_s, scale=0.5), normal(rng, d_s, d_v)
         # One number of a state is deaf to the context: that all of them move is not asked for.
         cell[2][rng.integers(d_s)] = 0.0
-        given = (
-            E,
-            np.tanh(normal(rng, d_s)),
-            cell,
-            normal(rng, d_s + 1, d_s),
-            normal(rng, S, d_s + 1),
-        )
-        design = (d_s, d_v), *given, normal(rng, VOCABULARY, d_s + d_v), gates, words
+        start, A = np.tanh(normal(rng, d_s)), normal(rng, d_s + 1, d_s)
+        keys, readout = normal(rng, S, d_s + 1), normal(rng, VOCABULARY, d_s + d_v)
+        design = (d_s, d_v), E, start, cell, A, keys, readout, gates, words
         values = normal(rng, S, d_v)
-        if moves_clearly(design, values):
+        if "by little" in kind:
+            # As long as all of it is small, what moves grows in proportion to what moves it.
+            of_context = cell[2], readout[:, d_s:]
+            for part in (A, *of_context):
+                part *= 1e-3
+            A *= 0.9 * LITTLE[1] / max(moved_by_words(design, values))
+            more = 0.9 * LITTLE[1] / max(moved_by_values(design, values))
+            for part in of_context:
+                part *= more
+        least, most = LITTLE if "by little" in kind else (3e-3, math.inf)
+        moves = chain(moved_by_words(design, values), moved_by_values(design, values))
+        if all(least <= move < most for move in moves):
             return *design[:-1], words.astype(np.int64), values
 
 
-def moves_clearly(design, values):
-    def by(a, b):
-        return abs(a - b).max(axis=-1)
-
+def moved_by_words(design, values):
+    """Say how far a word moves the first row of weights that it can move, for each other word."""
     *fixed, words = design
-    _, E, *_, (early, now, later, read) = fixed
-    states, maps, logits = decode_once(*fixed, words, values)
+    _, E, *_, (early, *_) = fixed
+    maps = decode_once(*fixed, words, values)[1]
     for t in range(len(words) - early):
         for other in range(VOCABULARY):
             if not np.array_equal(E[other], E[words[t]]):
                 changed = np.array([*words[:t], other, *words[t + 1 :]])
-                if by(decode_once(*fixed, changed, values)[1], maps)[t + early] < 3e-3:
-                    return False
+                rows = decode_once(*fixed, changed, values)[1]
+                yield abs(rows - maps)[t + early].max()
+
+
+def moved_by_values(design, values):
+    """Say how far other values move the first state that they can move, and the first logits."""
+    *fixed, words = design
+    *_, (_, now, later, read) = fixed
+    states, _, logits = decode_once(*fixed, words, values)
     for changed in (5 * values, -values, 0 * values, values + 1):
         moved, _, said = decode_once(*fixed, words, changed)
-        if (now and by(moved, states)[0] < 3e-3) or (later and by(moved, states)[1] < 3e-3):
-            return False
-        if read and by(said, logits)[0] < 3e-3:
-            return False
-    return True
+        if now or later:
+            yield abs(moved - states)[0 if now else 1].max()
+        if read:
+            yield abs(said - logits)[0].max()
 
 
 FEATURES = {  # sentences, steps, features
@@ -1146,13 +1165,13 @@ Q6 = question(
     """q6: Name that design
 name_design(decode, words, values, vocab)
 read chapters/06_decoder: Two probes
-who asks, 1 point: Bahdanau; Luong; Luong, fed later; early, fed later; early, never used; late, never used
+who asks, 1 point: Bahdanau; Luong; Luong, fed later; early, fed later; early, never used; late, never used; Luong, by little
     Change one word: where the new state asks, the row of that step moves; where the old one asks, rows
     move from the next step on.
-where the context goes, 2 points: Bahdanau; Luong; Luong, fed later; early, to the readout alone; early, fed later; early, never used; late, never used
+where the context goes, 2 points: Bahdanau; Luong; Luong, fed later; early, to the readout alone; early, fed later; early, never used; late, never used; Luong, by little; Bahdanau, by little
     Change the values: see at which step the states begin to move, at the first, at the second, or
     at none, and whether any logits do.
-words that share a vector, 1 point: Luong, equal vectors; Luong, fed later, equal vectors; late, never used, equal vectors; early, to the readout alone, equal vectors
+words that share a vector, 1 point: Luong, equal vectors; Luong, fed later, equal vectors; late, never used, equal vectors; early, to the readout alone, equal vectors; Luong, by little, equal vectors
     A word that is replaced by one of the same vector moves nothing: try every word in its place.
 RIGHT
 def name_design(decode, words, values, vocab):
@@ -1236,6 +1255,12 @@ every digit compared | bool((a - b).abs().max() > 1e-4) -> not torch.equal(a, b)
 the tolerance of allclose | bool((a - b).abs().max() > 1e-4) -> not torch.allclose(a, b)
     By itself, torch.allclose allows numbers near 0 a hundred-millionth, and the noise is a millionth:
     say atol=1e-4.
+too wide a tolerance | bool((a - b).abs().max() > 1e-4) -> bool((a - b).abs().max() > 0.05)
+    What moves may move by little more than a thousandth, and you take that for noise, which is a
+    millionth: your tolerance must lie between the two.
+a hundredth for a tolerance | bool((a - b).abs().max() > 1e-4) -> bool((a - b).abs().max() > 0.01)
+    What moves may move by little more than a thousandth, and you take that for noise, which is a
+    millionth: your tolerance must lie between the two.
 one word tried, keeps 3 | range(vocab) -> [(int(words[1]) + 1) % vocab]
     You try one word in the place of another, and some share a vector: try all of them.
 what moves anyway, keeps 2 | moved(weights[1], decode(read, values)[1][1]) -> moved(weights[2], decode(read, values)[1][2])
