@@ -294,7 +294,7 @@ def draw_rivals(rng, kind):
     scores = 2 * rng.normal(size=(n, longest, S))
     if kind == "stopped early":
         # A word that the first one hardly looks at: a floor under the totals lies above it.
-        scores[0, :, 0] = scores[0, :, 1:].max(1) - 13
+        scores[0, :, 0] = scores[0, :, 1:].max(1) - 17
     weights = softmax_rows(scores, mask).astype(np.float32)
     for b, length in enumerate(lengths):
         # Steps that were never made look like any others, but for their size.
@@ -699,6 +699,14 @@ start mark ends, keeps 1 | torch.zeros(batch, dtype=torch.bool) -> tokens == eos
     can end a sentence.
 steps by sentences | words, 1 -> words
     Your result is (T, batch): one row for each sentence is asked for, (batch, T).
+ended by the last word alone | done | (tokens == eos) -> tokens == eos
+    You ask of the last word alone whether a sentence has ended, and behind its eos that is a pad: it
+    begins to speak again. Keep a flag for each sentence, which stays up.
+no flag but the last word, keeps 1
+    | torch.zeros(batch, dtype=torch.bool) -> (tokens == eos) | (tokens == pad)
+    | done | (tokens == eos) -> (tokens == eos) | (tokens == pad)
+    You tell from the last token alone whether a sentence has ended, an eos or a pad. But bos may have
+    the id of either, and a model may say pad. Keep a flag for each sentence, up once it says eos.
 pad ends a sentence, keeps 1 | (tokens == eos) -> (tokens == eos) | (tokens == pad)
     You take a pad that the model says for the end: only eos ends a sentence.
 an end forgotten
@@ -1041,6 +1049,15 @@ sign of the coverage, keeps 1 | + beta -> - beta
 not cut at one, keeps 1 | .clamp(max=1.0) ->
     You do not cut the totals at 1, so that looking twice at one word makes up for another that was
     left out.
+a floor of a hundred-thousandth, keeps 2 | clamp(max=1.0) -> clamp(1e-5, 1.0)
+    You put a floor under the totals, so that a word that is hardly looked at costs too little. Each
+    word has some weight; pads alone have none, and the mask leaves them out.
+a floor of a millionth, keeps 2 | clamp(max=1.0) -> clamp(1e-6, 1.0)
+    You put a floor under the totals, so that a word that is hardly looked at costs too little. Each
+    word has some weight; pads alone have none, and the mask leaves them out.
+a millionth added, keeps 2 | clamp(max=1.0).log() -> clamp(max=1.0).add(1e-6).log()
+    You add a number before the logarithm, so that a word that is hardly looked at costs too little. Each
+    word has some weight; pads alone have none, and the mask leaves them out.
 cut from below, keeps 1 | clamp(max=1.0) -> clamp(min=1.0)
     You keep the totals from falling below 1, which is the other way round: cut what is larger.
 each weight cut, keeps 1
@@ -1063,7 +1080,7 @@ pads have to be covered, keeps 3 | .sum(1)[:, mask] -> .sum(1)
 pads covered by a billionth, keeps 3 | .clamp(max=1.0).log() -> .clamp(1e-9, 1.0).log(); .sum(1)[:, mask] -> .sum(1)
     You clamp what pads have got at a small number, and each of them adds its logarithm to every score:
     leave them out.
-pads covered a little, keeps 3 | .sum(1)[:, mask] -> .sum(1).clamp(min=1e-6)
+pads covered a little, keeps 1 | .sum(1)[:, mask] -> .sum(1).clamp(min=1e-6)
     You put a small number at pads, which makes a large penalty for each: leave them out.
 pads behind the words taken for granted, keeps 3 | [:, mask] -> [:, : int(mask.sum())]
     You count the words and assume that pads come last: use the mask as it is.
