@@ -172,6 +172,10 @@ keys repeated in the wrong order | K.repeat_interleave(q.shape[0] // K.shape[0],
     Your second query meets the second sentence, as if the batch stood behind itself (repeat does that):
     the queries of a sentence stand side by side. Use repeat_interleave, or an axis of its own for them.
     read chapters/03_additive: five lines of PyTorch
+one query for each sentence | asked.unsqueeze(2) + (keys @ W_k.T).unsqueeze(1) -> (query @ W_q.T).unsqueeze(1) + keys @ W_k.T
+    | scores.flatten(0, 1) -> scores
+    Your line fits one query for each sentence. A sentence has K of them, the length of query over
+    that of keys: give the queries an axis of their own, or repeat each sentence's keys K times.
 queries read in the wrong order | unflatten(0, (len(keys), -1)) -> unflatten(0, (-1, len(keys))).transpose(0, 1)
     You deal the queries out to the sentences in turn: all those of the first sentence come first, so
     the sentences are the outer of the two axes.
@@ -527,7 +531,8 @@ the smallest weight | R -> torch.exp(-gap) / (torch.exp(-gap) + (words - 1))
 no longer a tensor, keeps 1
     | gap = 2 * float(v.abs().sum())
     | return torch.tensor(1 / (1 + (words - 1) * math.exp(-gap)), dtype=v.dtype)
-    Python's numbers have no gradient: compute with tensors from v to the result.
+    No gradient reaches v: detach cuts it off, and Python's numbers have none. Compute with tensors
+    from v to the result.
 """,
     draw=draw_vector,
     oracle=sharpest,

@@ -457,6 +457,21 @@ masked after the softmax, keeps 1
     | a = a / (a.sum(-1, keepdim=True) + 1e-13)
     You mask after the softmax: a pad with a large score takes all the weight first, and nothing is
     left to divide among the words. Mask the scores.
+masked after the softmax, and zero over zero, keeps 1
+    | .masked_fill(~mask, -torch.inf).softmax(-1) -> .softmax(-1) * mask
+    | a = a / a.sum(-1, keepdim=True)
+    You mask after the softmax: a pad with a large score takes all the weight first, and what is left
+    for the words is 0 over 0, which is NaN. Mask the scores.
+masked after the softmax alone, keeps 1 | .masked_fill(~mask, -torch.inf).softmax(-1) -> .softmax(-1) * mask
+    You mask after the softmax: the share of the pads is lost, and rows no longer sum to 1. Mask the
+    scores.
+keys of pads set to zero, keeps 1 | .masked_fill(~mask, -torch.inf) ->; e = -> keys = keys * mask[..., None]; e =
+    You set the keys of pads to 0, and a score of 0 is one like any other: pads get weight. Fill their
+    scores with minus infinity.
+scaled by the keys' size, keeps 1 | e.masked_fill -> (e / math.sqrt(keys.shape[-1])).masked_fill
+    You divide the scores by the square root of a size: the general score has no scale.
+scaled by the query's size, keeps 1 | e.masked_fill -> (e / math.sqrt(query.shape[-1])).masked_fill
+    You divide the scores by the square root of a size: the general score has no scale.
 mask added as numbers, keeps 1 | e.masked_fill(~mask, -torch.inf) -> (e + mask)
     You add True as 1 and False as 0: that raises the words' scores by 1 and lets the pads in. Pads
     need minus infinity.
