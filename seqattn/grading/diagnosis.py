@@ -443,9 +443,14 @@ def _where(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Differ
 
 def _sound(cases: list[Case], faults: Mapping[int, Difference]) -> str:
     """Name the kinds of cases that alone are right."""
-    kinds = {case.kind for case in cases if case.base < 0 and case.kind != DOUBLE}
+    wrong = {cases[n].kind for n in faults}
+    lost = {cases[n].stage.name for n in faults}
+    # A stage that looks at something else finds it right where another finds the answer wrong.
+    of_others = {c.stage.name for c in cases if c.stage.name not in lost and c.kind in wrong}
+    tried = [case for case in cases if case.stage.name not in of_others]
+    kinds = {case.kind for case in tried if case.base < 0 and case.kind != DOUBLE}
     kinds = {kind for kind in kinds if not kind.startswith("pads that hold")}
-    sound = sorted(kinds - {cases[n].kind for n in faults})
+    sound = sorted(kinds - wrong)
     if sound and len(sound) <= 3 and len(sound) < len(kinds) / 2 and "ordinary" not in sound:
         return f"Your answer is right here alone: {', '.join(sound)}."
     return ""

@@ -192,6 +192,15 @@ def test_kinds_that_alone_are_right_are_named():
     assert said.startswith("Your answer is right here alone: one")
 
 
+def test_no_kind_is_right_for_the_sake_of_a_stage_that_looks_at_something_else():
+    def spoil(case):
+        through = [x + x * (1 - x) * math.sin(1e4 * x) for x in case.expected["through"]]
+        return case.expected | {"through": tuple(through)}
+
+    # The variance is right everywhere, and one kind of case is for the variance alone.
+    assert "right here alone" not in heard("05_scaled", "q2", spoil)
+
+
 def test_a_part_of_a_part_is_named_by_both_numbers():
     found = difference(((1.0, 2.0), (3.0, 4.0)), ((1.0, 2.0), (3.0, 5.0)))
     assert found.text == "the result, part 2, part 2, is not the right number"
