@@ -69,7 +69,9 @@ with checking("q1"):
     assert isinstance(loss, torch.Tensor), f"return a tensor, not a {type(loss).__name__}"
     assert loss.shape == (), f"the loss is one number, not of shape {tuple(loss.shape)}"
     same_precision(sequence_loss, y, torch.zeros(2, 3, 6), 0)
-    assert abs(loss - math.log(6)) < 1e-4, f"six words, all as likely: log 6 = 1.79, not {loss:.2f}"
+    assert abs(loss - math.log(6)) < 1e-4, (
+        f"six words, all as likely: log 6 = 1.7918, not {loss:.4f}"
+    )
     sure = torch.full((2, 3, 6), -20.0).scatter(2, y[:, 1:, None], 20.0)
     assert sequence_loss(y, sure, 0) < 0.01, "sure of the next token everywhere: the loss is near 0"
 
@@ -199,7 +201,7 @@ with checking("q4"):
     assert loss.shape == (), f"the loss is one number, not of shape {tuple(loss.shape)}"
     same_precision(smoothed_loss, y, torch.zeros(2, 3, 6), 0, 0.2)
     assert abs(loss - math.log(6)) < 1e-4, (
-        f"all words as likely: the targets do not matter, log 6 = 1.79, not {loss:.2f}"
+        f"all words as likely: the targets do not matter, log 6 = 1.7918, not {loss:.4f}"
     )
     # A model that says just what the smoothed targets say:
     # 0.8 for one word, 0.05 for four, no pad.
@@ -272,8 +274,8 @@ with checking("q5"):
 # `(n,)`; `lengths` `(n,)`, whole numbers; `weights` `(n, longest, S)`, the attention weights of the
 # steps; and `mask` `(S,)`, True at the words of the source. Rows of `weights` from a hypothesis'
 # length on belong to steps that were never taken, and hold any finite numbers. Columns of pads hold
-# 0, and pads may stand at either end; each word has some weight. Return the scores, `(n,)`. No
-# gradient is needed. (In PyTorch a whole number over 6 is float32: convert the lengths to the dtype
+# 0, and pads may stand at either end; each word has some weight, however little. Return the scores,
+# `(n,)`. No gradient is needed. (In PyTorch a whole number over 6 is float32: convert the lengths to the dtype
 # of the log-probabilities first.)
 
 

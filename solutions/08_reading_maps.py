@@ -71,8 +71,10 @@ with checking("q1"):
     assert H.shape == (1, 2), f"a number for each row: (1, 2), not {tuple(H.shape)}"
     same_precision(entropy, rows)
     assert not H.isnan().any(), "0 · log 0 counts as 0"
-    assert abs(H[0, 0] - math.log(4)) < 1e-4, f"four equal weights: log 4 = 1.39, not {H[0, 0]:.2f}"
-    assert abs(H[0, 1]) < 1e-4, f"all weight on one word: 0, not {H[0, 1]:.2f}"
+    assert abs(H[0, 0] - math.log(4)) < 1e-4, (
+        f"four equal weights: log 4 = 1.3863, not {H[0, 0]:.4f}"
+    )
+    assert abs(H[0, 1]) < 1e-4, f"all weight on one word: 0, not {H[0, 1]:.4f}"
 
 # %% [markdown]
 # ## Spread, comparable across lengths
@@ -106,12 +108,12 @@ with checking("q2"):
     assert isinstance(share, torch.Tensor), f"return a tensor, not a {type(share).__name__}"
     assert share.shape == (3, 1), f"a number for each row: (3, 1), not {tuple(share.shape)}"
     same_precision(spread, rows, mask)
-    assert abs(share[0, 0] - 1) < 1e-4, f"four words, four equal weights: 1, not {share[0, 0]:.2f}"
+    assert abs(share[0, 0] - 1) < 1e-4, f"four words, four equal weights: 1, not {share[0, 0]:.4f}"
     by_hand = math.log(2) / math.log(3)
     assert abs(share[1, 0] - by_hand) < 1e-4, (
-        f"weights 1/2, 1/2, 0: log 2 / log 3 = {by_hand:.2f}, not {share[1, 0]:.2f}"
+        f"weights 1/2, 1/2, 0: log 2 / log 3 = {by_hand:.4f}, not {share[1, 0]:.4f}"
     )
-    assert abs(share[2, 0]) < 1e-4, f"a sentence of one word: 0, not {share[2, 0]:.2f}"
+    assert abs(share[2, 0]) < 1e-4, f"a sentence of one word: 0, not {share[2, 0]:.4f}"
 
 # %% [markdown]
 # ## Coverage
@@ -168,7 +170,7 @@ with checking("q4"):
     assert loss.shape == (), f"one number, not of shape {tuple(loss.shape)}"
     same_precision(coverage_loss, steps, torch.ones(2, 3).bool())
     assert abs(loss - (0 + 0.6 + 0.8 + 0 + 0.5) / 5) < 1e-4, (
-        f"by hand (0 + 0.6 + 0.8 + 0 + 0.5) / 5 = 0.38, not {loss:.2f}"
+        f"by hand (0 + 0.6 + 0.8 + 0 + 0.5) / 5 = 0.38, not {loss:.4f}"
     )
 
 # %% [markdown]
@@ -197,9 +199,9 @@ def alignment_error_rate(predicted, sure, possible):
 with checking("q5"):
     rate = alignment_error_rate([(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 1)])
     assert rate is not None, "alignment_error_rate returns None: is there a return?"
-    assert abs(rate) < 1e-6, f"all that is sure and nothing else: 0, not {rate:.2f}"
+    assert abs(rate) < 1e-6, f"all that is sure and nothing else: 0, not {rate:.4f}"
     rate = alignment_error_rate([(0, 0), (0, 1)], [(0, 0), (1, 1)], [(0, 1)])
-    assert abs(rate - 0.25) < 1e-6, f"by hand 1 - (1 + 2) / 4 = 0.25, not {rate:.2f}"
+    assert abs(rate - 0.25) < 1e-6, f"by hand 1 - (1 + 2) / 4 = 0.25, not {rate:.4f}"
 
 # %% [markdown]
 # ## By hand

@@ -505,6 +505,12 @@ reset after backward
     | optimizer.zero_grad() ->
     | nn.utils.clip_grad_norm_(model.parameters(), max_norm) -> optimizer.zero_grad()
     The step has no gradients left to use: do you reset them after backward? Reset them before it.
+reset behind the step alone
+    | optimizer.zero_grad() ->
+    | optimizer.step() -> optimizer.step()
+    | optimizer.zero_grad()
+    You reset the gradients behind the step: what an earlier batch left is still there when those of
+    this one are added. Reset them before backward.
 loss cut off, keeps 3 | loss = sequence_loss(y, model(y[:, :-1]), pad) -> loss = sequence_loss(y, model(y[:, :-1]), pad).clamp(max=max_norm)
     You cut off the loss, so that no gradient is left where it is larger: clip the norm of the gradients, after
     backward.
@@ -521,6 +527,8 @@ clipped by value, keeps 3 | clip_grad_norm_ -> clip_grad_value_
     You clip each entry; clip the norm of all gradients together, which keeps their direction.
 another norm, keeps 3 | (), max_norm) -> (), max_norm, norm_type=1)
     You limit the sum of the absolute entries: the norm is the root of the sum of their squares.
+largest entry for the norm, keeps 3 | (), max_norm) -> (), max_norm, norm_type=math.inf)
+    You limit the largest entry: the norm is the root of the sum of all their squares.
 biases left unclipped, keeps 3
     | clip_grad_norm_(model.parameters(), -> clip_grad_norm_([p for p in model.parameters() if p.dim() > 1],
     You leave parameters out: the norm is that of the gradients of all of them, biases too.
