@@ -205,7 +205,9 @@ with checking("q4"):
 # $j$. All layers have the same pattern, and a residual connection keeps what a position has. Return
 # the smallest number of layers after which each position can have been influenced by every other,
 # and −1 if no number is enough. A single position needs 0 layers. Where `causal` is True, the mask is
-# already False wherever $j > i$, and a position need only be influenced by those before it.
+# already False wherever $j > i$, and a position need only be influenced by those before it. There may
+# be some fifty positions: to read a tensor's entries one by one, in three nested loops, then takes too
+# long. (`mask.tolist()` gives lists, which are quick to read.)
 
 
 # %% question="q5"

@@ -422,6 +422,21 @@ whole numbers for flags | R -> R.long()
     You always take 2D words: if the centre is a whole number there are 2D + 1.
 first sentence for all | places - centres[:, None] -> places - centres[:1, None]
     You use the first sentence's centre for all: each sentence has its own.
+a slice that begins before the first word
+    | found = torch.zeros(len(centres), size, dtype=torch.bool)
+    | for b, (p, n) in enumerate(zip(centres.tolist(), lengths.tolist())):
+    |     found[b, math.ceil(p - D):math.floor(p + D) + 1] = True
+    |     found[b, n:] = False
+    | return found
+    Where your slice begins before the first word its beginning is negative, and PyTorch counts that from
+    the end of the row: begin no lower than 0.
+places before the first word
+    | found = torch.zeros(len(centres), size, dtype=torch.bool)
+    | for b, (p, n) in enumerate(zip(centres.tolist(), lengths.tolist())):
+    |     for i in range(math.ceil(p - D), min(math.floor(p + D) + 1, n)):
+    |         found[b, i] = True
+    | return found
+    You mark places before the first word, too, and PyTorch counts these from the end of the row: begin at 0.
 """,
     draw=draw_places,
     oracle=windows,
@@ -585,6 +600,13 @@ sigma not squared | (2 * (D / 2) ** 2) -> (2 * (D / 2))
     You forget to square sigma: the exponent is divided by two times its square.
 the two forgotten | (2 * (D / 2) ** 2) -> ((D / 2) ** 2)
     You forget the 2 in front of the squared sigma.
+brackets forgotten | / (2 * (D / 2) ** 2) -> / 2 * (D / 2) ** 2
+    You divide by 2 and then multiply by the squared sigma: divide by all of it, in brackets.
+brackets forgotten with the constant worked out | / (2 * (D / 2) ** 2) -> / 2 / 2 * D**2
+    You divide by one part of two sigma squared and multiply by the other: divide by all of it, in brackets.
+pads in the softmax | scores.masked_fill(~seen, lowest) -> scores.masked_fill(away.abs() > D, lowest)
+    Pads in the window share your denominator, though you remove them afterwards: mask them before the
+    softmax, as you mask what is outside.
 distance not squared | (away**2) -> away.abs()
     You forget to square the distance: that is no Gaussian.
 rows made to sum to 1 | R -> R / R.sum(1, keepdim=True).clamp(min=1e-30)
@@ -769,6 +791,17 @@ Gaussian forgotten | * torch.exp(-(away**2) / (2 * (D / 2) ** 2)) * seen -> * se
     You leave out the Gaussian: it multiplies the weights.
 half of D cut to a whole number, keeps 1 | (2 * (D / 2) ** 2) -> (2 * (D // 2) ** 2)
     You cut half of D to a whole number, which for D = 1 is 0: sigma is D / 2, a real number.
+all that was gathered has a weight
+    | def gathered_context(query, keys, values, centres, D, lengths):
+    |     held = torch.ceil(centres.detach() - D).long()[:, None] + torch.arange(2 * D + 1)
+    |     held = torch.minimum(held.clamp(min=0), lengths[:, None] - 1)
+    |     rows = torch.arange(len(query))[:, None]
+    |     weights = (keys[rows, held] * query[:, None]).sum(-1).softmax(1)
+    |     weights = weights * torch.exp(-2 * ((held - centres[:, None]) / D) ** 2)
+    |     return (weights[..., None] * values[rows, held]).sum(1)
+    You give a weight to all 2D + 1 places that you gather. Some are more than D away from a centre
+    between two words, and some lie outside the sentence, where you move them to its ends: none of these
+    gets any.
 places at the ends counted again
     | seen = (places >= 0) & (places < lengths[:, None]) & (away <= D) -> seen = torch.ones_like(places, dtype=torch.bool)
     | held = torch.minimum(places, torch.minimum(last, lengths - 1)[:, None]).clamp(min=0) -> held = torch.minimum(places.clamp(min=0), lengths[:, None] - 1)
@@ -878,6 +911,12 @@ steps between layers counted | heard, layers = torch.eye(n, dtype=torch.bool), 0
     You begin after the first layer, and count it as none.
 all pairs of a causal mask, keeps 3 | if causal: -> if False:
     You ask a causal pattern for all pairs: a word need not hear of those after it.
+pairs that look back alone, keeps 1 | if causal: -> if True:
+    You look only at pairs in which the later word hears of the earlier one, as if every pattern were
+    causal: where `causal` is False, each position has to hear of every other.
+the lower triangle of every pattern, keeps 1 | step = mask | -> step = mask.tril() |; if causal: -> if True:
+    You keep only the lower triangle of the pattern, as if every one were causal: where `causal` is False, positions
+    hear of later ones, too, and each has to hear of every other.
 causal by the look of it, keeps 3 | if causal: -> if not mask.triu(1).any():
     You take a pattern for causal if it only looks back: `causal` says whether it is, and where it is False all pairs count.
 layers of the first word, keeps 1 | while not heard[wanted].all(): -> while not heard[0][wanted[0]].all():
@@ -1057,6 +1096,13 @@ starts at 1, keeps 1 | D = 0 -> D = 1
     You begin at D = 1: a window of one word is allowed here.
 one number | return tuple(found) -> return found[0]
     You return one number: return two, one for each centre.
+distances, not rounded up
+    | def widths(pairs, share):
+    |     def need(scaled):
+    |         away = sorted(abs(i - (t * S / T if scaled else t)) for links, S, T in pairs for i, t in links)
+    |         return next(x for k, x in enumerate(away) if (k + 1) / len(away) >= share)
+    |     return need(False), need(True)
+    You return a distance of the list: a half-width is a whole number, so round it up.
 """,
     draw=draw_links,
     oracle=least_widths,

@@ -383,6 +383,8 @@ added one step late | seen = seen + row -> seen = seen + rows[-1] if rows else s
     last row.
 coverage before the last step | , 1), seen -> , 1), seen - row
     The coverage that you return leaves out the last step: return the coverage after it.
+the last row alone felt, keeps 1 | keys, seen, W_q -> keys, rows[-1] if rows else seen, W_q
+    Your steps feel the weights of the step before alone: coverage is the sum of all earlier rows.
 mean of earlier rows felt, keeps 1 | keys, seen, W_q -> keys, seen / max(t, 1), W_q
     Your steps feel the mean of the earlier rows: coverage is their sum.
 mean over steps | , 1), seen -> , 1), seen / queries.shape[1]
@@ -412,6 +414,9 @@ a mask of -100, keeps 3 | scores.masked_fill(~mask, -1e9) -> scores.masked_fill(
 exponentials without a maximum, keeps 3 | scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0) -> (lambda up: up / up.sum(1, keepdim=True).clamp(min=1e-30))(scores.exp() * mask)
     You divide exponentials by their sum, and where scores are strong exp gives 0 or infinity: subtract
     the row's maximum first, as softmax does.
+a maximum over pads as well, keeps 3 | scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0) -> (lambda up: up / up.sum(1, keepdim=True).clamp(min=1e-30))((scores - scores.amax(1, keepdim=True)).exp() * mask)
+    You subtract the largest score of all, pads included. Where a pad's is far above the words', exp
+    leaves nothing of them: take the maximum over the real words.
 exponentials that leave nothing, keeps 3 | scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0) -> (lambda up: up / torch.where(mask.any(1, keepdim=True), up.sum(1, keepdim=True), 1.0))(scores.exp() * mask)
     You divide exponentials by their sum. Where scores are strong, exp gives 0 or infinity, and the
     quotient is NaN: subtract the row's maximum first, as softmax does.
@@ -520,6 +525,27 @@ unknown words left out | [ids[w] for w in words] -> [ids[w] for w in words if w 
 numbers run on from sentence to sentence
     | ids = {w: n for n, w in enumerate([*known, *new])} -> ids = {w: n for n, w in enumerate(dict.fromkeys([*known, *(w for s in sentences[: len(all_ids) + 1] for w in s)]))}; all_new.append(new) -> all_new.append(sorted(new, key=ids.get))
     Your numbers run on from one sentence to the next: unknown words begin at V in each.
+one table that grows from sentence to sentence
+    | ids, all_ids, all_new = {w: n for n, w in enumerate(known)}, [], []
+    | for words in sentences:
+    |     new = list(dict.fromkeys(w for w in words if w not in ids))
+    |     ids |= {w: n for n, w in enumerate(new, len(ids))}
+    |     all_ids.append([ids[w] for w in words])
+    |     all_new.append(new)
+    | return all_ids, all_new
+    Your table grows from sentence to sentence, so a word that an earlier one had counts as known: each
+    sentence begins again at V.
+one list for each sentence's words
+    | all_ids, all_new, new = [], [], []
+    | for words in sentences:
+    |     new.clear()
+    |     new.extend(dict.fromkeys(w for w in words if w not in known))
+    |     ids = {w: n for n, w in enumerate([*known, *new])}
+    |     all_ids.append([ids[w] for w in words])
+    |     all_new.append(new)
+    | return all_ids, all_new
+    All entries of your second list are one and the same list, which holds the last sentence's words:
+    make a new one for each sentence.
 numbers run on, each sentence's words in their order
     | ids = {w: n for n, w in enumerate([*known, *new])} -> ids = {w: n for n, w in enumerate(dict.fromkeys([*known, *(w for s in sentences[: len(all_ids) + 1] for w in s)]))}
     Your numbers run on from one sentence to the next: the first unknown word of each has the id V.

@@ -621,6 +621,8 @@ variance as of a sample | return (weights @ (g - mean).square()).sum() / n -> re
     place i is drawn with the probability alpha_i, and these are all the places there are.
 second moment | (g - mean) -> g
     You do not subtract the mean: this is the mean squared length, not the variance.
+a variance for each score | (weights @ (g - mean).square()).sum() / n -> weights @ (g - mean).square() / n
+    You return a variance for each score: add them up.
 mean over the scores | ).sum() / n -> ).mean() / n
     You average over the scores: the total variance adds up over them.
 a sample's correction | / n -> / n * len(weights) / (len(weights) - 1)
@@ -853,6 +855,8 @@ absolute weights | a.square().sum(-1) -> a.abs().sum(-1)
     You add up the weights themselves, and one minus that is 0 for every row: add up their squares.
 columns without a square | (1 - a.sum(1)).square() -> (1 - a.sum(1))
     You do not square: a column above 1 and a column below 1 cancel.
+one minus the squared sum | (1 - a.sum(1)).square() -> (1 - a.sum(1).square())
+    You square the sum of a column and take that from 1: take the sum from 1 first, then square.
 columns by absolute value | (1 - a.sum(1)).square() -> (1 - a.sum(1)).abs()
     You take absolute distances of the columns from 1: take their squares.
 rows for columns | a.sum(1) -> a.sum(2).mean(1, keepdim=True).expand_as(read)
@@ -892,6 +896,8 @@ nats as means of sentences, keeps 2 | nats[written].mean() -> (nats * written).s
     You average the nats of each sentence first: take the mean over all real words of the batch.
 columns as means of sentences, keeps 2 | missing[read].mean() -> (missing * read).sum(1).div(read.sum(1)).mean()
     You average the columns of each sentence first: take the mean over all real source words of the batch.
+both penalties as means of sentences, keeps 2 | spread[written].mean() -> (spread * written).sum(1).div(written.sum(1)).mean(); missing[read].mean() -> (missing * read).sum(1).div(read.sum(1)).mean()
+    You average both penalties of each sentence first: each is one mean, over all real words of the batch.
 all as means of sentences, keeps 2
     | terms = []
     | for x, a, w, r in zip(nats, weights, written, read):

@@ -428,6 +428,12 @@ interleaved numbers
     | x.unflatten(-1, (heads, -1)).transpose(1, 2) -> x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
     Your heads take every H-th number: head 1 has the first d_h numbers, all in one block.
     read chapters/13_heads: Split, then transpose
+interleaved numbers, merged in the same way
+    | x.unflatten(-1, (heads, -1)).transpose(1, 2) -> x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
+    | (a @ v).transpose(1, 2).flatten(2) -> (a @ v).permute(0, 2, 3, 1).flatten(2)
+    Your heads take every H-th number, and give their results back in the same way: head 1 has the first
+    numbers, all in one block, here and there.
+    read chapters/13_heads: Split, then transpose
 no mask, keeps 3 | .masked_fill(~mask[:, None, None], -math.inf) ->
     You do not use the mask: pads get weight.
 one new axis | ~mask[:, None, None] -> ~mask[:, None]

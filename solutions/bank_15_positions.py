@@ -292,6 +292,11 @@ sines first, then cosines | torch.stack((angles.sin(), angles.cos()), -1).flatte
     All your sines come first: here features 2j and 2j + 1 form a pair.
 exponent k/d | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(d // 2, dtype=positions.dtype) / d
     Your rates fall half as fast as they should: the exponent of pair j is −2j/d.
+a rate for each feature
+    | k = torch.arange(d, dtype=positions.dtype)
+    | angles = positions[..., None] * base ** (-k / d)
+    | return torch.where(k % 2 == 0, angles.sin(), angles.cos())
+    You give each feature a rate of its own: sine and cosine of pair j share one, with the exponent −2j/d.
 one rate for all | positions[..., None] * rates -> positions[..., None] * rates[0].expand(d // 2)
     All your pairs turn at one rate: each pair has its own.
 base not used | base ** (-torch -> 10000 ** (-torch
@@ -515,7 +520,7 @@ the columns' numbers, begun again, keeps 2
 along the batch
     | place = torch.arange(len(x)).clamp(max=len(table) - 1)
     | return torch.where(mask[..., None], x + table[place][:, None], 0.0)
-    You slice the table along the batch: sentence 2 gets the vector of place 2 for each of its words.
+    Your places run along the batch, and all words of a sentence get one: they run along each sentence.
 starts at 1 | .cumsum(1) - 1).clamp(min=0) -> .cumsum(1)).clamp(max=len(table) - 1)
     You begin at 1: the first real word gets row 0.
 multiplied | x + table[place] -> x * table[place]
@@ -533,6 +538,10 @@ pads keep what stood there, keeps 2 | torch.where(mask[..., None], x + table[pla
 places beyond the table, keeps 3 | .clamp(0, len(table) - 1) -> .clamp(min=0)
     You count on over the pads at the end, where the table may have no row any more: pads need none, so
     keep their numbers within the table.
+pads in front alone blanked, keeps 2
+    | place = torch.arange(x.shape[1]) - mask.int().argmax(1, keepdim=True)
+    | return torch.where(place[..., None] >= 0, x + table[place.clamp(0, len(table) - 1)], 0.0)
+    You blank only the pads before the first word: those behind the last one come back as 0, too.
 moved by all pads, keeps 2
     | place = (torch.arange(x.shape[1]) - (~mask).sum(1, keepdim=True)).clamp(0, len(table) - 1)
     | return torch.where(mask[..., None], x + table[place], 0.0)

@@ -135,6 +135,9 @@ def draw_cache(rng, kind):
     matrices = normal(rng, d, H * size), normal(rng, d, G * size), normal(rng, d, G * size)
     x = normal(rng, B, d)
     if kind == "large scores":
+        # Of states that nearly point one way the projections below would be rounded by too much.
+        while np.linalg.cond(x) > 4:
+            x = normal(rng, B, d)
         # A last number that all keys share: it adds 300 to each score of a row, and no weight changes.
         at = np.arange(size - 1, H * size, size)
         matrices[0][:, at] = x.T @ np.linalg.inv(x @ x.T) @ np.full((B, H), 300 * math.sqrt(size))

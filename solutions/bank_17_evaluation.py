@@ -356,7 +356,11 @@ def draw_seeds(rng, kind):
             a, b = rng.integers(1, 5, n) / 10, rng.integers(1, 5, m) / 10
         if kind == "one outlier":
             a[0] = a[0] - 15
-        a, b = ([round(float(x), 2) for x in row] for row in (a, b))
+        if kind == "nearly equal":
+            # The first of each, exchanged, make a difference that is smaller by 1.2e-6.
+            a = np.array([31 + 2e-6, 28, 34, 20]) + rng.integers(9)
+            b = np.array([31, 22, 29.5]) + np.floor(a[3] - 20)
+        a, b = ([round(float(x), 6) for x in row] for row in (a, b))
         if kind == "tenths" and not rounding_shows(a, b):
             continue
         if kind == "tenths" and far_ways(np.mean, a, b) == far_ways(np.median, a, b):
@@ -818,6 +822,8 @@ not paired, keeps 3 | apart - 2 * covariance -> apart + 0 * covariance
     Your paired half-width does not look at the pairs: subtract twice the covariance.
 as if one share, keeps 3 | (apart - 2 * covariance) -> ((q - p).abs() * (1 - (q - p).abs()))
     You take the difference for a share: sentences won and sentences lost both add to its variance.
+sizes of the differences, keeps 3 | (apart - 2 * covariance) -> ((a != b).double().mean() * (a == b).double().mean())
+    You take the variance of the differences' sizes: a sentence won counts 1 and one lost −1.
 square of the difference left in, keeps 3 | (apart - 2 * covariance) -> (a != b).double().mean()
     You take the share of the sentences on which they differ: subtract the square of the difference from it.
 two half-widths added, keeps 3 | 1.96 * (apart / n).sqrt() -> 1.96 * ((p * (1 - p) / n).sqrt() + (q * (1 - q) / n).sqrt())
@@ -1002,9 +1008,9 @@ deal_out(a, b)
 read chapters/17_evaluation: Apart by chance
 p, 3 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; one each; two each; lower; apart; apart, upside down; one outlier
     Every way to choose which scores are the first group's, and the size of the difference of means in each.
-equal differences, 1 point, within 1e-5 or 1e-4: tenths; equal
+equal differences, 1 point, within 1e-5 or 1e-4: tenths; equal; nearly equal
     What differs by less than 1e-9 is equal, and equal counts as just as large.
-the smallest p, 2 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; one each; two each; apart
+the smallest p, 2 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; one each; two each; apart; equal
     How many ways are there, and how many of them must be as extreme as the most extreme one?
 RIGHT
 def deal_out(a, b):
@@ -1082,6 +1088,27 @@ rounding decides, keeps 5 | way > ways[0] - 1e-9 -> way >= abs(sum(a) / n - sum(
     Rounding decides for you whether two differences are equal: allow for 1e-9.
 too generous, keeps 2 | ways[0] - 1e-9 -> ways[0] - 0.3
     You take differences for equal that are not: 1e-9 is all that may be forgiven.
+more than 1e-9 forgiven, keeps 5 | ways[0] - 1e-9 -> ways[0] - 1e-5
+    You take differences for equal that are more than 1e-9 apart, as isclose does unless told otherwise.
+equal ways dealt once, keeps 2
+    | from itertools import combinations
+    | n, m, total = len(a), len(b), sum(a) + sum(b)
+    | size = lambda first: abs(sum(first) / n - (total - sum(first)) / m)
+    | ways = {*combinations([*a, *b], n)}
+    | far = sum(size(way) > size(a) - 1e-9 for way in ways)
+    | return far / len(ways), (2 if n == m else 1) / math.comb(n + m, n)
+    You count ways that deal out equal scores but once, as a set does: each is the score of a seed of its own.
+scores for places, keeps 2
+    | from itertools import combinations
+    | n, m, scores = len(a), len(b), [*a, *b]
+    | mean = lambda x: sum(x) / len(x)
+    | every = far = 0
+    | for first in combinations(scores, n):
+    |     if rest := [x for x in scores if x not in first]:
+    |         every += 1
+    |         far += abs(mean(first) - mean(rest)) > abs(mean(a) - mean(b)) - 1e-9
+    | return far / max(every, 1), (2 if n == m else 1) / math.comb(n + m, n)
+    You leave out of the second group each score that equals one of the first: deal out places, not scores.
 seed against seed, keeps 2
     | ways = [size(places) for places in combinations(range(n + m), n)] -> from itertools import product; ways = [abs(sum(s * (x - y) for s, x, y in zip(signs, a, b))) for signs in product((1, -1), repeat=min(n, m))] + [-1.0] * (math.comb(n + m, n) - 2 ** min(n, m))
     You exchange the first seed with the first, and so on: nothing says here which seeds belong together, so deal them all out.
@@ -1112,6 +1139,9 @@ always two, keeps 4 | (2 if n == m else 1) / len(ways) -> 2 / len(ways)
     Where one group has more seeds than the other, the most extreme way need not have a twin.
 powers of two, keeps 4 | (2 if n == m else 1) / len(ways) -> 2 / 2 ** (n + m)
     You let each score fall on either side: the groups' sizes are given, so count ways to choose.
+as these scores lie, keeps 4 | (2 if n == m else 1) / len(ways) -> sum(way > max(ways) - 1e-9 for way in ways) / len(ways)
+    You count the ways that are as extreme as the most extreme one of these scores: where scores are equal, these are
+    more than there need be. The smallest p does not depend on the scores.
 as seen, keeps 4 | (2 if n == m else 1) / len(ways) -> far / len(ways)
     Your second number is the first: it must not depend on the scores.
 as seen where two meet two, keeps 4 | (2 if n == m else 1) / len(ways) -> (far if n == m == 2 else 2 if n == m else 1) / len(ways)

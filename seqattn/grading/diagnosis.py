@@ -46,7 +46,8 @@ __all__ = ["advice", "diagnose", "ending_hint", "hint_for", "reordered", "result
 
 _ENDINGS = {
     "timeout": "it computed longer than {s:g} seconds (of processor time): is there a loop that "
-    "never ends, or one with far more rounds than it needs?",
+    "never ends, or one with far more rounds than it needs? (A tensor's entries are slow to read "
+    "one by one; those of x.tolist() are not.)",
     "waited": "it waited longer than {i:g} seconds without computing, all its pauses together, and "
     "did so again: leave out what sleeps, or waits for somebody",
     "memory": "it needed more memory than an answer may use",

@@ -10,6 +10,7 @@ they have as text: :mod:`seqattn.grading.audit`.
 """
 
 import logging
+import re
 import secrets
 import threading
 import traceback
@@ -31,7 +32,7 @@ from seqattn.grading.answers import (
     why_no_python,
 )
 from seqattn.grading.bank import Exercise, Question, Wrong, load
-from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
+from seqattn.grading.cases import DOUBLE, Case, draw_cases, named_inputs, shown_cases
 from seqattn.grading.checking import waits_for
 from seqattn.grading.compare import (
     PRECISE,
@@ -525,6 +526,9 @@ def _hint(
         if text := q.explain((task.cases[n].inputs, value) for n, value in came.items()):
             return text
     hint = hint_for(faults[first], task.cases[first].stage)
+    if faults[first].kind == "changed":
+        names = [*named_inputs(q, task.cases[first])]
+        return re.sub(r"input (\d+)", lambda m: names[int(m[1]) - 1] if names else m[0], hint)
     if faults[first].kind in ("value", "nan"):
         hint = f"The {hint[4:]}" if hint.startswith("the ") else hint
         return f"{diagnose(q, task.cases, results, faults)} {hint}".lstrip()

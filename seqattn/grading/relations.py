@@ -502,7 +502,7 @@ _CHANGES_OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "squared": lambda x: x**2,
 }
 _CHANGES_OF_FLAGS: dict[str, Callable[[bool], Any]] = {
-    "turned round from True to False": lambda x: not x
+    "the other one of True and False": lambda x: not x
 }
 _CHANGES_OF_LISTS: dict[str, Callable[[Any], Any]] = {
     "turned round from end to end": lambda x: x[::-1],
@@ -547,6 +547,10 @@ def right_for_other_inputs(
             if fits(**{name: partial(_changed, name, change)}):
                 if np.ndim(value) < 2:
                     text = _OF_ROWS.get(text, text)
+                if isinstance(value, bool) and all(
+                    named_inputs(q, cases[n])[name] is value for n in tried
+                ):
+                    text = str(not value)  # what it should have been is worth saying
                 return f"Where yours is wrong, it is what would be right if {name} were {text}."
     for one, other in permutations(first, 2):
         if _shape_of(first[one]) != _shape_of(first[other]):

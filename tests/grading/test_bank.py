@@ -180,7 +180,7 @@ def _module(W_q, weight=""):
             "def masked_softmax(s, m):\n"
             "    s *= 1.0001\n"
             "    return torch.softmax(torch.where(m, s, -1e30), -1) * m",
-            "changes input 1",
+            "changes scores: work on a copy",
         ),
         ("q6", "weights_by_hand = 'much'", "a text is no number"),
         # Right but in float64, where a small constant shows.

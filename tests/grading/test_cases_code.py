@@ -47,7 +47,7 @@ CASES = {
     "T-039 changes its input": (
         body(end="    query.mul_(2)\n" + GOOD.replace("query @", "(query / 2) @")),
         {"fail"},
-        "changes input 1",
+        "changes query: work on a copy",
     ),
     "T-040 a name of the session": (returns("scale * query"), {"error"}, "restart and run all"),
     "T-043 random": (body(end="    return torch.rand(len(query), keys.shape[1])\n"), {"fail"}, "not determin"),
