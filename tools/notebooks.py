@@ -268,6 +268,11 @@ def drift(path: Path) -> str | None:
         )
     if any(c.cell_type == "code" and c.source and c.execution_count is None for c in stored.cells):
         return f"{stored_path.name} has cells that were never run: {again}"
+    if renew_figures(stored):
+        return (
+            f"{stored_path.name} has live figures with the script or the style of before: run "
+            f"`make prose ONLY={path.name[:2]}`"
+        )
     return None
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import shutil
 
 import nbformat
 import pytest
@@ -103,6 +104,20 @@ def test_a_figures_script_is_renewed_and_what_it_shows_stays():
     scripts[1]["_css"] = "an older style"
     assert notebooks.renew_figures(stored) == 2
     assert stored == wanted
+
+
+def test_drift_names_figures_with_an_older_style(tmp_path):
+    for suffix in (".py", ".ipynb"):
+        shutil.copy(notebooks.CHAPTERS / f"12_hard{suffix}", tmp_path)
+    path = tmp_path / "12_hard.ipynb"
+    stored = nbformat.read(path, as_version=4)
+    assert notebooks.drift(path.with_suffix(".py")) is None
+    models = stored.metadata.widgets[notebooks.WIDGET_STATE]["state"].values()
+    next(m["state"] for m in models if "_css" in m["state"])["_css"] = "an older style"
+    notebooks.write(stored, path)
+    assert "the style of before: run `make prose ONLY=12`" in notebooks.drift(
+        path.with_suffix(".py")
+    )
 
 
 @pytest.mark.slow
