@@ -7,9 +7,9 @@ figure is drawn; a reader whose browser runs no scripts sees its picture there. 
 Chromium and playwright, as the browser tests do.
 """
 
+import argparse
 import io
 import json
-import sys
 from pathlib import Path
 
 from PIL import Image
@@ -63,7 +63,9 @@ def head_height(page: Page) -> list[int]:
 
 def main() -> None:
     """Open each page that has figures, or was named, at each width; store heights and pictures."""
-    chosen = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("page", nargs="*", help="such as chapters/16_transformer; else all")
+    chosen = parser.parse_args().page
     pages = build.build_pages()
     with_figures = [
         str(path.relative_to(pages).with_suffix(""))
