@@ -93,7 +93,7 @@ def test_points_by_hand_say_so_when_the_answer_is_another(week, tmp_path):
 
 
 def test_points_of_last_week_are_not_given_for_another_exercise(week, tmp_path):
-    one, out = week("one", al="02_softmax 1"), tmp_path / "out"
+    one, out = week("one", al="02_softmax 1", bo="02_softmax 1"), tmp_path / "out"
     seqattn("grade-class", one, "-o", out)
     (out / "overrides.csv").write_text("student,question,points\nal,q1,2\n")
     seqattn("grade-class", one, "-o", out)
