@@ -201,7 +201,7 @@ with checking("q4"):
     assert loss.shape == (), f"the loss is one number, not of shape {tuple(loss.shape)}"
     same_precision(smoothed_loss, y, torch.zeros(2, 3, 6), 0, 0.2)
     assert abs(loss - math.log(6)) < 1e-4, (
-        f"all words as likely: the targets do not matter, log 6 = 1.7918, not {loss:.4f}"
+        f"all words as likely: whatever the targets, log 6 = 1.7918, not {loss:.4f}"
     )
     # A model that says just what the smoothed targets say:
     # 0.8 for one word, 0.05 for four, no pad.

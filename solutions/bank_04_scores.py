@@ -469,9 +469,9 @@ keys of pads set to zero, keeps 1 | .masked_fill(~mask, -torch.inf) ->; e = -> k
     You set the keys of pads to 0, and a score of 0 is one like any other: pads get weight. Fill their
     scores with minus infinity.
 scaled by the keys' size, keeps 1 | e.masked_fill -> (e / math.sqrt(keys.shape[-1])).masked_fill
-    You divide the scores by the square root of a size: the general score has no scale.
+    You divide the scores by the square root of d_key: the general score has no scale.
 scaled by the query's size, keeps 1 | e.masked_fill -> (e / math.sqrt(query.shape[-1])).masked_fill
-    You divide the scores by the square root of a size: the general score has no scale.
+    You divide the scores by the square root of d_query: the general score has no scale.
 mask added as numbers, keeps 1 | e.masked_fill(~mask, -torch.inf) -> (e + mask)
     You add True as 1 and False as 0: that raises the words' scores by 1 and lets the pads in. Pads
     need minus infinity.

@@ -1256,11 +1256,11 @@ the tolerance of allclose | bool((a - b).abs().max() > 1e-4) -> not torch.allclo
     By itself, torch.allclose allows numbers near 0 a hundred-millionth, and the noise is a millionth:
     say atol=1e-4.
 too wide a tolerance | bool((a - b).abs().max() > 1e-4) -> bool((a - b).abs().max() > 0.05)
-    What moves may move by little more than a thousandth, and you take that for noise, which is a
-    millionth: your tolerance must lie between the two.
+    Your tolerance is wider than much of what moves: that is more than a thousandth, and no more is
+    promised. The noise is a millionth: choose a tolerance between the two.
 a hundredth for a tolerance | bool((a - b).abs().max() > 1e-4) -> bool((a - b).abs().max() > 0.01)
-    What moves may move by little more than a thousandth, and you take that for noise, which is a
-    millionth: your tolerance must lie between the two.
+    What moves may move by less than a hundredth, though by more than a thousandth, and you take that
+    for noise, which is a millionth: choose a tolerance between the two.
 one word tried, keeps 3 | range(vocab) -> [(int(words[1]) + 1) % vocab]
     You try one word in the place of another, and some share a vector: try all of them.
 what moves anyway, keeps 2 | moved(weights[1], decode(read, values)[1][1]) -> moved(weights[2], decode(read, values)[1][2])

@@ -1058,14 +1058,14 @@ not cut at one, keeps 1 | .clamp(max=1.0) ->
     You do not cut the totals at 1, so that looking twice at one word makes up for another that was
     left out.
 a floor of a hundred-thousandth, keeps 2 | clamp(max=1.0) -> clamp(1e-5, 1.0)
-    You put a floor under the totals, so that a word that is hardly looked at costs too little. Each
-    word has some weight; pads alone have none, and the mask leaves them out.
+    You put a floor under the totals, below which a word may lie that is hardly looked at: it costs too
+    little then. Each word has some weight; pads alone have none, and the mask leaves them out.
 a floor of a millionth, keeps 2 | clamp(max=1.0) -> clamp(1e-6, 1.0)
     You put a floor under the totals, so that a word that is hardly looked at costs too little. Each
     word has some weight; pads alone have none, and the mask leaves them out.
 a millionth added, keeps 2 | clamp(max=1.0).log() -> clamp(max=1.0).add(1e-6).log()
-    You add a number before the logarithm, so that a word that is hardly looked at costs too little. Each
-    word has some weight; pads alone have none, and the mask leaves them out.
+    You add a number before the logarithm, so that a word that is hardly looked at costs too little.
+    No word has a weight of 0; pads have, and the mask leaves them out.
 cut from below, keeps 1 | clamp(max=1.0) -> clamp(min=1.0)
     You keep the totals from falling below 1, which is the other way round: cut what is larger.
 each weight cut, keeps 1

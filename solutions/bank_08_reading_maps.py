@@ -736,7 +736,8 @@ errors for right words | == gold -> != gold
 the diagonal | == place -> == torch.arange(len(w)).clamp(max=S - 1)
     You assume that step t should look at word t: each map comes with its right places.
 the diagonal to its end | == place -> == torch.arange(len(w))
-    You assume that step t should look at word t: each map comes with its right places.
+    You compare the largest weight's place with the number of the step: each map comes with its right
+    places, one for each step.
 most weight among the steps | w.argmax(-1) == place -> w.argmax(0)[place] == torch.arange(len(w))
     You look for the step at which a word gets most weight: a step looks right if the largest weight
     of its row lies on its place.
