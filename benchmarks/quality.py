@@ -454,7 +454,7 @@ def trial_table(runs: Sequence[Values], trials: Sequence[Values]) -> list[str]:
     heads = ["| setting | seeds | updates | epochs | best BLEU, greedy | last perplexity |"]
     heads += ["|---|---|---:|---:|---:|---:|"]
     commands = ["```bash", *(trial["command"] for trial in trials), "```"]
-    title = "Tried beside it, on validation alone, lowest to highest of the seeds:"
+    title = "Tried beside it, on validation alone; of several seeds the lowest and the highest:"
     found = [title, "", *heads, *lines, "", *average_table(trials)]
     return [*found, "The trials were trained by", "", *commands, ""]
 

@@ -1,7 +1,8 @@
 """Ideas that no preset uses, tried on one: ``python -m benchmarks.trials pieces RUN --seed 1``.
 
 Trains the preset ``transformer-tiny`` from English to German as the runs of ``chapters/
-training_runs.md`` were trained, for as many updates, but for one idea:
+training_runs.md`` were trained, but in 32 bits and with one idea more, for as many updates unless
+``--updates`` says otherwise:
 
 pieces
     Dropout of pieces: each time a sentence is read, each possible merge of the byte-pair encoding

@@ -400,7 +400,7 @@ def test_the_readme_quotes_the_runs_of_the_file():
 
 def test_the_page_says_what_came_of_the_trials():
     record = json.loads(quality.RESULT.read_text(encoding="utf-8"))
-    smoothing, pieces = record["tried"]
+    smoothing, pieces, rdrop = record["tried"]
     assert quality.kind_of(smoothing) == quality.kind_of(pieces)
     usual = [run for run in record["runs"] if quality.kind_of(run) == quality.kind_of(pieces)]
     assert len(usual) == 3
@@ -422,3 +422,16 @@ def test_the_page_says_what_came_of_the_trials():
     by_bleu, by_perplexity, _ = pieces["averages"]
     assert by_bleu["updates"] == by_perplexity["updates"]
     assert "were also those with the lowest perplexity" in page
+
+    assert quality.kind_of(rdrop) == quality.kind_of(pieces)
+    assert (rdrop["settings"], rdrop["seed"]) == ({"R-Drop": 5.0}, 1)
+    assert {run["epochs"] for run in usual} == {40}
+    assert rdrop["epochs"] == 30
+    assert "it trained for 30 epochs instead of 40" in page
+    read_twice = max(point["bleu"] for point in rdrop["log"])
+    assert 1.5 < min(theirs) - read_twice < 2.5
+    assert "is about two points of BLEU below those of all three seeds without it" in page
+    assert rdrop["log"][-1]["perplexity"] > max(last)
+    # Trials of benchmarks/trials.py take the preset's precision.
+    assert not read_preset(rdrop["preset"]).training.bf16
+    assert page.count("in 32 bits") == 4  # a seed of bahdanau-tied, and each trial
