@@ -196,7 +196,7 @@ def short_ways(mask):
         reach = step @ reach
         far[reach & (far > layers)] = layers
     most = far.max()
-    looks = far[0], far[-1], far[:, 0], np.minimum(far, far.T)
+    looks = far[0], far[-1], far[:, 0], np.minimum(far, far.T), np.tril(far)
     return all(look.max() < most for look in looks)
 
 

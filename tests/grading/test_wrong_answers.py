@@ -155,7 +155,7 @@ WRONG = {
         "q6",
         RESCORED.format("(totals.clamp(max=1) + 1e-8)"),
         2,
-        FEW_DIGITS + "both penalties",
+        "Your result is nearly right, off by some per cent at most: is something rounded to less",
     ),
     "the loss cut off": ("07_training", "q2", STEP, 3, "You cut off the loss"),
     "a summand of 1e-8": (
