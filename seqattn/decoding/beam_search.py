@@ -12,10 +12,11 @@ from seqattn.attention.masks import check_bool, check_lengths, expand_mask
 from seqattn.context_managers import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
+    NEVER_WRITTEN,
     few_left,
     length_limits,
+    log_probabilities,
     no_hypotheses,
-    permitted,
     scatter_rows,
     to_hypotheses,
 )
@@ -325,10 +326,11 @@ def _extend(beams: _Beams, logits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
     """Write one more token: the new beams, the place each came from, and its token."""
     batch, beam = beams.scores.shape
     logits = logits.to(at_least_single(logits.dtype))
-    # The best `beam` of one beginning suffice. By their logits, as in greedy search: of two that
-    # differ the log-probabilities may be rounded to one.
-    best, ids = top_first(permitted(logits), beam)
-    values = best - logits.logsumexp(-1, keepdim=True)
+    # The best `beam` of one beginning suffice, besides what is never written. By their logits, as
+    # in greedy search: of two that differ the log-probabilities may be rounded to one.
+    _, ids = top_first(logits, beam + len(NEVER_WRITTEN))
+    never = torch.isin(ids, ids.new_tensor(NEVER_WRITTEN))
+    values = log_probabilities(logits, ids).masked_fill(never, -torch.inf)
     totals = beams.scores[..., None] + values.view(batch, beam, -1)
     ids = ids.view(batch, beam, -1)
     # What is done offers itself, once, as it is, and cannot be displaced.

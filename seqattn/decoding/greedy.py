@@ -12,6 +12,7 @@ from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
     few_left,
     length_limits,
+    log_probabilities,
     no_hypotheses,
     permitted,
     scatter_rows,
@@ -209,7 +210,7 @@ def _token_by_token(
                 at_least_single(logits.dtype)
             )  # halves would lose what a search is after
             chosen = choose(permitted(logits))
-            gained = logits.gather(1, chosen[:, None])[:, 0] - logits.logsumexp(-1)
+            gained = log_probabilities(logits, chosen[:, None])[:, 0]
             last = chosen.masked_fill(done, PAD)
             scores = scores + scatter_rows(gained.masked_fill(done, 0.0), rows, batch)
             tokens.append(scatter_rows(last, rows, batch))
