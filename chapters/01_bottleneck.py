@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 70
+#     minutes: 65
 #     covers: [F-01, F-32, T-01, V-03, D-01]
 # ---
 

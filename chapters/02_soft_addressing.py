@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 95
+#     minutes: 85
 #     covers: [F-02, F-03, F-04, F-19, F-26, V-02, D-02, P-01]
 # ---
 

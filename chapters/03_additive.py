@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 115
+#     minutes: 100
 #     covers: [F-05, F-06, F-09, W-01, W-04, D-03, D-04, D-13, D-20, D-21]
 #     exercise: 03_additive
 # ---

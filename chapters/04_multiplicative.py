@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 60
+#     minutes: 50
 #     covers: [F-07, F-08, F-09, F-35, W-04, V-04, M-02, D-05, D-06, D-20, D-23]
 #     exercise: 04_scores
 # ---

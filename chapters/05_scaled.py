@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 75
+#     minutes: 60
 #     covers: [F-10, F-11, F-12, F-31, D-07, D-13, D-22, V-04, V-08, V-15, T-03, M-03, M-04, M-10]
 #     exercise: 05_scaled
 # ---

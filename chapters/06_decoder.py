@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 75
+#     minutes: 60
 #     covers: [F-05, F-15, F-16, F-21, D-08, D-20, M-13, M-14, M-15, T-02, P-02, P-03, P-04, P-05]
 #     exercise: 06_decoder
 # ---

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 65
+#     minutes: 55
 #     covers: [F-21, F-22, F-23, F-27, F-33, D-17, V-13, M-18, M-24, P-02, P-03, P-06]
 #     exercise: 07_training
 # ---

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 70
+#     minutes: 60
 #     covers: [F-19, F-24, D-03, D-12, V-05, V-06, V-14, W-02, M-19, M-20, M-21, M-23, P-08, N-05]
 #     exercise: 08_reading_maps
 # ---

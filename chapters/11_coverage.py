@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 65
+#     minutes: 50
 #     covers: [F-18, F-28, V-10, D-11, M-09, M-17, P-09]
 #     exercise: 11_coverage
 # ---

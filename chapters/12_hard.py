@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 50
 #     covers: [F-20, F-25, F-34, D-19, M-11, M-22, X-05]
 #     exercise: 12_hard
 # ---

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 45
 #     covers: [F-13, V-11, D-09, D-22, X-06, M-05]
 #     exercise: 13_heads
 # ---

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 45
 #     covers: [F-14, M-06, M-07, T-04, W-03, V-12, D-14, X-03]
 #     exercise: 14_self_attention
 # ---

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 45
 #     covers: [F-29, V-16, D-15]
 #     exercise: 15_positions
 # ---

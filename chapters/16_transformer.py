@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 45
 #     covers: [F-30, M-16, D-14, E-04, E-05]
 #     exercise: 16_transformer
 # ---

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
+#     minutes: 40
 #     covers: [F-22, F-23, F-24, M-18, M-20, M-21, M-23, D-03, D-11, D-16, P-06, P-08, E-03]
 # ---
 

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 40
 #     covers: [F-34, T-02, D-19, V-14, X-01, X-04, X-05, P-11]
 # ---
 

@@ -46,7 +46,7 @@ def minutes(text: str) -> int:
         if cell.cell_type == "markdown":
             prose = questions.expanded(cell.source)
             total += len(prose.split()) / WORDS_A_MINUTE
-            total += QUESTION * prose.count("<details>")
+            total += QUESTION * prose.count("<summary>Answer</summary>")
         elif cell.cell_type == "code":
             total += CELL * (not _HIDDEN & set(cell.metadata.get("tags", [])))
             total += FIGURE * len(_LIVE.findall(cell.source))

@@ -8,6 +8,7 @@ TEXT = """\
 # %% [markdown]
 # {words}
 # <details><summary>Answer</summary></details>
+# <details><summary>More</summary></details>
 # %%
 x = 1
 # %% tags=["hide-cell"]
@@ -18,10 +19,10 @@ Recency(), SoftLookup(predict=False)
 
 
 def test_the_formula():
-    # 598 words and 2 of the answer, one question, one cell shown, two figures: 5 + 1 + 0.5 + 4.
-    assert minutes.minutes(TEXT.format(words="word " * 598)) == 10
+    # 596 words and 4 of the folds, one question, one cell shown, two figures: 5 + 1 + 0.5 + 4.
+    assert minutes.minutes(TEXT.format(words="word " * 596)) == 10
     # 13 minutes of words more are 5.5 + 18.
-    assert minutes.minutes(TEXT.format(words="word " * (598 + 13 * 120))) == 25
+    assert minutes.minutes(TEXT.format(words="word " * (596 + 13 * 120))) == 25
     assert minutes.minutes("# %% [markdown]\n# Little.\n") == 5
 
 
