@@ -12,8 +12,8 @@ is written from all of them; a run of the same preset, direction, case and seed 
 the one that was there, and ``--anew`` forgets them all first. ``--copyist`` also scores anew what
 has learned nothing, see :func:`~seqattn.evaluation.copy_nearest`; it reads Multi30k. With
 ``--tried`` the runs are trials of another setting than the preset's: the page shows their
-validations beside those of the preset, and no test, for settings are chosen by validation. The JSON
-holds::
+validations beside those of the preset, and no test, for settings are chosen by validation. A
+trial may also be a training of other epochs than the usual runs. The JSON holds::
 
     card      how it was made: command, date
     runs      one entry for each training:
@@ -45,6 +45,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def read_run(folder: Path, *, tested: bool = True) -> Values:
     last = max(records, key=lambda record: record["step"])
     averages = [record for record in records if record["kind"] == "average" and record["kept"]]
     corpus, training = config["corpus"], config["training"]
-    preset = name_preset(config)
+    preset = name_preset(config, tried=not tested)
     return {
         "preset": preset or config["model"]["architecture"],
         "direction": f"{corpus['source']}-{corpus['target']}",
@@ -144,10 +145,11 @@ def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Va
     return points
 
 
-def read_trial(folder: Path) -> Values:
+def read_trial(folder: Path, usual: Iterable[Values] = ()) -> Values:
     """Read a finished run of another setting than its preset's, without its tests.
 
-    What :mod:`benchmarks.trials` trained says itself what was tried.
+    What :mod:`benchmarks.trials` trained says itself what was tried. A run with the settings of
+    its preset is a trial if it took other epochs than all the usual runs of its kind.
     """
     told = folder / "trial.json"
     run = read_run(folder, tested=False)
@@ -155,23 +157,30 @@ def read_trial(folder: Path) -> Values:
     if told.is_file():
         return {**run, **json.loads(told.read_text(encoding="utf-8"))}
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    preset = name_preset(config)
+    preset = name_preset(config, tried=True)
     settings = {} if preset is None else changes_of(config, read_preset(preset))
+    epochs = {one["epochs"] for one in usual if kind_of(one) == kind_of(run)}
+    if not settings and epochs and run["epochs"] not in epochs:
+        settings = {"epochs": run["epochs"]}
     if not settings:
         raise SystemExit(f"{folder} has the settings of a preset, or no preset's model; expected "
                          "another setting than a preset's, to be tried beside it")  # fmt: skip
     return {**run, "settings": settings}
 
 
-def name_preset(config: Mapping[str, Any]) -> str | None:
-    """Find the preset whose model, and whose words, a run has; the closest training decides."""
+def name_preset(config: Mapping[str, Any], *, tried: bool = False) -> str | None:
+    """Find the preset whose model, and whose words, a run has; the closest settings decide.
+
+    The model of a trial need have no more than the preset's architecture.
+    """
     model = ModelConfig.from_stored(config["model"])
     best, distance = None, None
     for name in preset_names():
         preset = read_preset(name)
         words = {"subwords": preset.subwords, "joint": preset.joint}
         data = {key: config["data"].get(key, words[key]) for key in words}
-        if preset.model == model and data == words:
+        alike = preset.model == model or (tried and preset.model.architecture == model.architecture)
+        if alike and data == words:
             apart = len(changes_of(config, preset))
             if distance is None or apart < distance:
                 best, distance = name, apart
@@ -179,9 +188,11 @@ def name_preset(config: Mapping[str, Any]) -> str | None:
 
 
 def changes_of(config: Mapping[str, Any], preset: Preset) -> Values:
-    """List the training settings, but for budget and seed, that a preset does not have."""
-    usual, budget = asdict(preset.training), {"steps", "epochs", "minutes", "seed", "bf16"}
-    known = asdict(TrainingConfig.from_stored(config["training"]))
+    """List the settings, but for budget and seed, that a preset does not have."""
+    usual = asdict(preset.model) | asdict(preset.training)
+    known = asdict(ModelConfig.from_stored(config["model"]))
+    known |= asdict(TrainingConfig.from_stored(config["training"]))
+    budget = {"steps", "epochs", "minutes", "seed", "bf16"}
     return {k: v for k, v in known.items() if k not in budget and v != usual[k]}
 
 
@@ -598,11 +609,12 @@ def main() -> None:
     if options.test:
         for folder in options.runs:
             test_again(folder, options.device)
-    found = [(read_trial if options.tried else read_run)(folder) for folder in options.runs]
-    for run in found:
-        run["machine"] = options.machine
     stored = json.loads(RESULT.read_text("utf-8")) if options.book else {"runs": []}
     runs, tried = ([] if options.anew else stored.get(name, []) for name in ("runs", "tried"))
+    read = partial(read_trial, usual=runs) if options.tried else read_run
+    found = [read(folder) for folder in options.runs]
+    for run in found:
+        run["machine"] = options.machine
     if options.tried:
         commands = {run["command"] for run in found}
         tried = [run for run in tried if run["command"] not in commands] + found

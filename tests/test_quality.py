@@ -304,8 +304,28 @@ def test_a_trial_that_says_what_it_tried_is_shown_with_its_averages(tmp_path):
 
 
 def test_a_trial_of_nothing_new_is_refused(tmp_path):
-    with pytest.raises(SystemExit, match="expected another setting than a preset's"):
-        quality.read_trial(write(tmp_path / "a"))
+    usual = quality.read_run(write(tmp_path / "usual", seed=2))
+    for runs in ([], [usual]):
+        with pytest.raises(SystemExit, match="expected another setting than a preset's"):
+            quality.read_trial(write(tmp_path / f"a{len(runs)}"), runs)
+
+
+def test_a_trial_may_be_longer_or_have_another_size(tmp_path):
+    usual = quality.read_run(write(tmp_path / "usual"))
+    longer = quality.read_trial(write(tmp_path / "longer", epochs=3.0), [{**usual, "epochs": 4}])
+    assert longer["settings"] == {"epochs": usual["epochs"]}
+    assert " --epochs 3 " in longer["command"]
+
+    folder = write(tmp_path / "wider", name="transformer-tiny")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["model"] |= {"d_feedforward": 512, "dropout": 0.2}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    wider = quality.read_trial(folder)
+    assert wider["preset"] == "transformer-tiny"
+    assert wider["settings"] == {"dropout": 0.2, "d_feedforward": 512}
+    assert "--set dropout=0.2 --set d_feedforward=512" in wider["command"]
+    # A finished run of that size is none of the preset.
+    assert quality.read_run(folder)["preset"] == "transformer"
 
 
 def test_what_copying_gives_stands_beside(monkeypatch):
