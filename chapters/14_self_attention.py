@@ -562,14 +562,15 @@ HeadsExplorer(
 #
 # **A head that finds the noun is not yet a right translation.** After
 # {{ f"{translator['card']['updates']}" }} updates only the first of these five sentences is right, in all
-# three models. Each noun has its right article, but in sentences 2 to 4 the verb is wrong or missing.
+# three models. Each noun of the English sentence has its right article, but in sentences 2 to 4 the verb is wrong or missing.
 #
 # ### In German captions (optional)
 #
 # *Ein Mann bereitet am Herd Essen zu* (a man prepares food at the stove) has a verb in two parts: *bereitet*
 # announces the particle *zu*. Does a layer of self-attention learn to use that? The next-word
 # model from above, trained three times on {{ f"{far['card']['captions']:,}" }} German captions of Multi30k,
-# shows no sign of it: among the seven particles it is right no more often than a *bigram
+# shows no sign of it. Asked which of seven particles ends a caption (*ab*, *an*, *auf*, *aus*, *ein*, *vor*
+# or *zu*), it is right no more often than a *bigram
 # model*, which counts which word followed which, or than always answering *zu*. The row of *essen*, which has to predict *zu*, gives *bereitet*
 # {{ f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }} in the two heads, where
 # equal weights would give {{ f"{1 / 7:.2f}" }}. So the second head looks back; but *zu* gets a probability of
