@@ -733,7 +733,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 #
 # In Luong's order without feeding, no state waits for attention. In training the words are known. So the
 # recurrence runs over the whole sentence first, and all states ask at once, in one matrix product. The
-# package does so whenever it may. Nothing changes but the time: the hidden cell above compared both.
+# package does so whenever it may. Nothing changes but the time: the hidden cell after the ten lines compared both.
 #
 # <details><summary>How much time?</summary>
 #
