@@ -325,8 +325,8 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #
 # <details><summary>How sure is this?</summary>
 #
-# For gradient descent it is exact: dividing by 8 is the same as beginning with each of the two matrices divided by $\sqrt 8$ and the rate divided by 8.
-# But here the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. In a translator it does not read them directly.
+# One part of this is exact: in gradient descent, dividing by 8 is the same as beginning with each of the two matrices divided by $\sqrt 8$ and the rate divided by 8.
+# The rest is this task's: here the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. In a translator it does not read them directly.
 #
 # </details>
 
