@@ -343,7 +343,7 @@ ResultTable(
 #   {{ f"{many:,}" }} updates). For this model nothing has happened. The others were given another sentence,
 #   but are judged by the translation of the original one.
 # - After {{ few }} updates it looked different. The models with rotary positions did use them, for shuffling changed most
-#   translations, but their BLEU was no better than without. Had we made only these, we would have drawn another
+#   translations, but their BLEU was no better than without. Had we stopped there, we would have drawn another
 #   conclusion.
 # - Take the waves away from a *finished* model, on both sides, and BLEU falls to
 #   {{ low_high([run["taken away"]["bleu"] for run in longer["sinusoidal"]]) }}. With the second seed *the cat
@@ -488,7 +488,7 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In the upper panel all four fall. They fall from 6 words to 8 already, as the practised models below do (some lengths are harder), and further beyond the longest training sentence. At 16 words
+# In the upper panel all four fall. They fall from 6 words to 8 already, as those of the lower panel do (some lengths are harder), and further beyond the longest training sentence. At 16 words
 # waves have {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU and turns
 # {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
 # {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}.
