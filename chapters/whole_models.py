@@ -580,7 +580,7 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 
 # %% [markdown]
 # The model trained on this page writes {{ right }} of these {{ len(FIVE) }} translations exactly as in the
-# reference, and {{ f"{100 * share:.0f} %" }} of those of {{ len(valid) }} validation sentences; one other word counts as
+# reference, and {{ f"{share:.0%}" }} of those of {{ len(valid) }} validation sentences; one other word counts as
 # wrong. It was one training, with a rate and a warm-up set by hand. [Chapter 18](18_build.ipynb) builds
 # what the loop leaves out: clipping, a look at validation sentences while it trains, a folder that keeps
 # the run, and a test that tells a sound model from a broken one.
@@ -625,7 +625,8 @@ ResultTable(columns, rows, "The book's five sentences, by greedy search")
 #
 # **Left out here; the package has them:** the cache of keys and values, keys of the recurrent translator that
 # are projected once for each sentence, dropout on attention weights, attention maps, beam search, sampling, and
-# a sentence without a word, to which the package gives weights of 0 and this page NaN. The Annotated Transformer and
+# weights of 0 where no key may be attended, which are NaN on this page. (The package's models refuse a sentence
+# without a token.) The Annotated Transformer and
 # PyTorch's layers also have dropout between the two layers of the feed-forward network.
 
 # %% [markdown]
