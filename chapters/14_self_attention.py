@@ -563,7 +563,8 @@ HeadsExplorer(
 # **A head that finds the noun is not yet a right translation.** After
 # {{ f"{translator['card']['updates']}" }} updates only the first of these five sentences is right, in all
 # three models. Each noun of the English sentence has its right article, but in sentences 2 to 4 the verb is wrong or missing.
-#
+
+# %% [markdown]
 # ### In German captions (optional)
 #
 # *Ein Mann bereitet am Herd Essen zu* (a man prepares food at the stove) has a verb in two parts: *bereitet*
