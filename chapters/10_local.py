@@ -162,8 +162,10 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 #
 # $$ \underbrace{O(S\,d)}_{\text{global}} \qquad\text{against}\qquad \underbrace{O(D\,d)}_{\text{local}} $$ (eq-local-cost)
 #
-# if nothing else depends on $S$. `LocalAttention` projects only the keys in the window, so one query needs as many
-# operations at $S = 2000$ as at $S = 50$. A program that projects all keys first has already paid for all $S$ of them.
+# if nothing else depends on $S$. Given one query and the encoder's states, `LocalAttention` projects only the keys in
+# the window, so it needs as many multiplications at $S = 2000$ as at $S = 50$. A translator has a query at every step.
+# The package's projects all $S$ keys once, by `remember`, and so has paid for each of them before it begins. After that,
+# a step costs the same at any $S$.
 #
 # ## A few lines that touch nothing else
 #

@@ -100,6 +100,21 @@ def test_a_step_costs_the_same_for_any_length():
     assert len(counts) == 1
 
 
+def test_a_step_on_remembered_keys_costs_the_same_and_remembering_them_does_not():
+    attention, steps, before = build(), set(), []
+    for length in (50, 500, 2000):
+        query, keys, _ = inputs(batch=1, steps=1, keys=length)
+        with FlopCounterMode(display=False) as counter:
+            memory = attention.remember(keys)
+        before.append(counter.get_total_flops() / length)
+        with FlopCounterMode(display=False) as counter:
+            attention(query[:, 0], memory)
+        steps.add(counter.get_total_flops())
+    assert len(steps) == 1
+    assert before[0] > 0
+    assert len(set(before)) == 1
+
+
 def test_a_window_over_everything_is_global_attention():
     queries, keys, values = inputs()
     local = build("monotonic", window=K)
