@@ -250,8 +250,9 @@ for name, seen in coverages.items():
 #
 # Three sorters read such bags. The first has additive attention, the second has coverage in its score, and
 # the third is trained with the coverage loss as well ($\lambda = 1$). The first two also read two other kinds
-# of source: a bag with an end mark such as `<eos>`, and a bag that a recurrent encoder has read first. The table's last row
-# is a baseline without a model: the shortest bag that has these shares of letters.
+# of source: a bag with an end mark such as `<eos>`, and a bag that a recurrent encoder has read first. That encoder also
+# makes the decoder's first state, which then differs from bag to bag. The table's last row is a baseline without a model:
+# the shortest bag that has these shares of letters.
 #
 # ```{predict} who-needs-a-memory
 # ```
@@ -292,7 +293,7 @@ ResultTable(
 #   {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
 #   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells their number.
-# - **The other sources** can count by something else: an end mark to compare with, or their states. Every bag of 6 is sorted,
+# - **The other sources** can count by something else: an end mark to compare with, or what the recurrent encoder hands on. Every bag of 6 is sorted,
 #   coverage or not.
 # - **The loss.** On bags of 6 the coverage loss itself (not in the table) is {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it in training. In sorting the ranges overlap. With equal seeds
 #   the loss sorts more bags of 9 in all three, and leaves out fewer letters in two: too few to settle it.
