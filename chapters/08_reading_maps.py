@@ -167,9 +167,9 @@ print(f"{by_hand:.3f}")
 #   add links that one of them has, if they are next to a link taken already (straight or diagonally) and link a word
 #   that has no link yet.
 #
-# With a **threshold**, a row links every word whose weight is above it. Try all of this on the map of the cat.
-# Boxes are gold links, dashed where possible. Beside this map's error rate stands that of the test pairs. Answer
-# the question first, then shift the rows.
+# With a **threshold**, a row links every word whose weight is above it. In *both*, the link of its largest weight stays as
+# well. Columns have no threshold. Try all of this on the map of the cat. Boxes are gold links, dashed where possible.
+# Beside this map's error rate stands that of the test pairs. Answer the question first, then shift the rows.
 
 # %% tags=["hide-input"]
 stored = measured("maps")
