@@ -650,7 +650,7 @@ plt.show()
 #
 # <details><summary>Teacher forcing in validation: yes or no?</summary>
 #
-# For the loss, yes, always 1: it is then deterministic and comparable. For BLEU, no: there the model
+# For the loss, yes, at every step: it is then deterministic and comparable. For BLEU, no: there the model
 # reads its own words.
 #
 # </details>
@@ -665,7 +665,7 @@ plt.show()
 #
 # <details><summary>A teacher forcing ratio of 0.5, or 1?</summary>
 #
-# Begin with 1. If you have measured that wrong words cost you something, lower it on a schedule, and
+# The ratio is the share of steps that read the true word. Begin with 1. If you have measured that wrong words cost you something, lower it on a schedule, and
 # measure again.
 #
 # </details>
