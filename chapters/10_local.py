@@ -165,7 +165,7 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 # if nothing else depends on $S$. Given one query and the encoder's states, `LocalAttention` projects only the keys in
 # the window, so it needs as many multiplications at $S = 2000$ as at $S = 50$. A translator has a query at every step.
 # The package's projects all $S$ keys once, by `remember`, and so has paid for each of them before it begins. After that,
-# a step costs the same at any $S$.
+# a step needs the same number of multiplications, whatever $S$ is.
 #
 # ## A few lines that touch nothing else
 #
