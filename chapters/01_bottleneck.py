@@ -428,7 +428,7 @@ bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
 #
 # <details><summary>How sure is this?</summary>
 #
-# Both models had the same number of updates and the same learning rate.
+# Both models had the same number of updates and the same *learning rate*, which sets the size of their steps.
 # Trained for longer, or at a rate of its own, the fixed vector may come nearer on the lengths that it
 # sees; this was not measured. And longer sentences are also *different* sentences: an optional section below
 # counts how.
@@ -548,7 +548,7 @@ plt.show()
 #
 # How far a gradient reaches is no law of recurrent networks. One gate alone can change it. A GRU mixes
 # its old state with a new proposal $n_i$: $h_i = z_i \odot h_{i-1} + (1 - z_i) \odot n_i$. The *update gate*
-# $z_i$ is a sigmoid with a learned bias $b$. PyTorch initialises $b$ near 0, where the sigmoid is $\tfrac12$. Start
+# $z_i$ is a *sigmoid*, $1/(1 + e^{-a})$, of a sum $a$ in which there is a learned bias $b$. PyTorch initialises $b$ near 0, where the sigmoid is $\tfrac12$. Start
 # $b$ at 1 and a step keeps
 # {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2,
 # {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}. The last line of the output shows the initialisation of this book's

@@ -194,7 +194,7 @@ print("after v      ", (plain + 7).softmax(-1)[0])
 print("inside tanh  ", inside.softmax(-1)[0])
 
 # %% [markdown]
-# ### A bias that drifts (optional)
+# ### Training a bias without a gradient (optional)
 #
 # On paper the gradient of that number after $v$ is exactly zero.
 #
@@ -581,6 +581,9 @@ print("weights with no query at all:", keys_alone)
 # word or words that it comes from. The model never sees these links. It gets pairs of sentences and has to predict each French word
 # from the French words before it and the English sentence. We keep to sentences of at most eight words,
 # so that training takes half a minute.
+#
+# The pairs come in three parts. The model learns from `train`. Whatever we choose or watch, we judge on `valid`, the
+# **validation** sentences. The **test** sentences are for a last, fair score: nothing is chosen by them.
 
 # %%
 from seqattn.data import FIVE, Batches, Vocabularies, encode_pairs, toy_corpus
@@ -705,7 +708,8 @@ for weights in (diagonal_map, one_word, right_map):
 # %% [markdown]
 # ### The training loop
 #
-# The loss is the mean negative log-probability of the true next word; `ignore_index=0` leaves pads out.
+# The loss is the mean negative log-probability of the true next word. `F.cross_entropy` takes it from the **logits**,
+# the model's numbers for all words before the softmax; `ignore_index=0` leaves pads out.
 # To it we add 0.2 times the penalty. *Gradient clipping* scales a gradient down if it is longer than 1, so that one odd
 # batch cannot throw the weights far off. The *learning rate* is the size of Adam's steps. It begins at 0.01 and falls to 0
 # along a straight line. The 0.01 was chosen from three, by BLEU on the validation sentences.
@@ -1083,7 +1087,7 @@ for scale in (0.1, 1, 10, 100):
     print(f"{scale:12}  {slope.mean():10.2f}  {flat:29.0%}")
 
 # %% [markdown]
-# Far out nearly every unit is at $+1$ or $-1$, and a small change of the query changes nothing. Hardly any
+# Far out nearly every unit is at $+1$ or $-1$, and a small change of the query changes almost nothing. Hardly any
 # gradient comes back, and the scores stop growing: that is the bound {eq}`eq-additive-bound`. The formula
 # has **no scale** built in that would keep this in check.
 

@@ -192,7 +192,7 @@ for name, matrix in {"W": TINY.W, "W transposed": TINY.W.T}.items():
 
 # %% [markdown]
 # The order of the words is the same both times, and the weights are close: on a map you would hardly
-# see the mistake. A model that *trains* with the transposed matrix is fine. What breaks is a check against another program, and every checkpoint that is carried over. So test with
+# see the mistake. A model that *trains* with the transposed matrix is fine. What breaks is a check against another program, and every file of trained weights that is carried over. So test with
 # two sizes that differ.
 #
 # ## In a few lines, and for a batch
