@@ -255,7 +255,7 @@ for setting, arms in norms.items():
             low_high([run["bleu"] for run in runs], ".1f"),
             low_high([run["loss"] for run in runs]),
         ]
-        rows.append([name, setting, *cells])
+        rows.append([name, setting.replace("1000", "1,000"), *cells])
 rows.append(["each word by itself", "–", f"{rules['word by word, BLEU']:.1f}", "–"])
 rows.append(["frequencies alone", "–", "–", f"{rules['frequencies, loss']:.2f}"])
 columns = "translator", "learning rate", "BLEU", "loss, nats a token"

@@ -336,7 +336,7 @@ if FULL and DEVICE == "cpu":
     torch.set_num_threads(fastest_threads(trainer.model, trainer.batches))
 outcome = trainer.run()
 run = trainer.run_folder
-print(outcome.reason, "at update", outcome.state.step)
+print(f"{outcome.reason} at update {outcome.state.step:,}")
 print(sorted(path.name for path in run.path.iterdir()))
 
 # %% [markdown]
@@ -403,7 +403,7 @@ if not FULL:
     rows += [("AER", f"{rates[0]:.1f}%", f"{rates[-1]:.1f}%", f"{diagonal:.1%}")]
 heads = (
     "validation",
-    *(f"update {step}" for step in steps[:: len(steps) - 1]),
+    *(f"update {step:,}" for step in steps[:: len(steps) - 1]),
     "rule*",
 )
 note = "* BLEU of the copyist, entropy of equal weights, AER of the diagonal"
@@ -497,7 +497,7 @@ tree = BeamTree(beam_tree(translator, english[0]), width=1, predict=False)
 display(ResultTable(heads, rows, "Five sentences"), tree)
 
 # %% [markdown]
-# {{ right }} of {{ len(five) }} agree with the reference, after {{ outcome.state.step }} updates.
+# {{ right }} of {{ len(five) }} agree with the reference, after {{ f"{outcome.state.step:,}" }} updates.
 #
 # ## Before you trust a number: the doctor
 #
