@@ -76,6 +76,7 @@ Unrolled(
         "chooses where to look next?",
         "options": ["Bahdanau's.", "Luong's.", "Both: each has written it."],
         "answer": 1,
+        "tests": "order",
         "explain": [
             "In this order the old state asks. It has read “le”, and not yet “chat”, which enters "
             "with the recurrent step, after the look.",

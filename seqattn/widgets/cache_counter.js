@@ -32,8 +32,8 @@ const figure = {
     ui.add(plot,
       ui.slider({ label: "words, T", trait: "words", min: 1, max: 400, step: 1, show: (x) => fmt(x, 0) }),
       ui.slider({ label: "layers, L", trait: "layers", min: 1, max: 12, step: 1, show: (x) => fmt(x, 0) }),
-      ui.choice({ label: "size of the states, d", options: this.sizes, read: () => ui.get("size"), write: (x) => ui.set("size", x) }),
-      ui.choice({ label: "heads with keys and values of their own, of 8", options: [8, 4, 2, 1], read: () => ui.get("groups"), write: (x) => ui.set("groups", x) }));
+      ui.choice({ label: "size of the states, d", options: this.sizes, trait: "size", read: () => ui.get("size"), write: (x) => ui.set("size", x) }),
+      ui.choice({ label: "heads with keys and values of their own, of 8", options: [8, 4, 2, 1], trait: "groups", read: () => ui.get("groups"), write: (x) => ui.set("groups", x) }));
     return (n, width) => this.curves(plot, n, ui, width);
   },
 

@@ -236,7 +236,7 @@ function live(figure, { model, el }) {
   const setAt = (name, at, value) => set(name, get(name).map((old, i) => (i === at ? value : old)));
   const open = () => !get("predict").question || get("predicted") >= 0 || Boolean(get("revealed"));
   // The control that would test an answer waits for it.
-  const locked = (trait) => !open() && get("predict").tests === trait;
+  const locked = (trait) => Boolean(trait) && !open() && get("predict").tests === trait;
   const syncs = [], ends = [];
   const text = h("p", { class: "sa-text", id: `${id}-text`, "aria-live": "polite" });
   const room = h("p", { class: "sa-room", "aria-hidden": "true" });
@@ -290,13 +290,14 @@ function live(figure, { model, el }) {
       syncs.push(() => { input.checked = at === undefined ? get(trait) : get(trait)[at]; input.disabled = locked(trait) || idle(); });
       return h("label", { class: "sa-toggle", "data-trait": trait }, input, h("span", {}, label));
     },
-    // A row of radio buttons: one of `options`, which are the values of a trait or are read and written.
-    choice({ label, options, trait, read = () => get(trait), write = (option) => set(trait, option) }) {
-      if (trait) ends.push({ trait, values: options });
+    // A row of radio buttons: one of `options`, which are the values of a trait, or else are read and written.
+    choice({ label, options, trait, read, write = (option) => set(trait, option) }) {
+      if (!read) ends.push({ trait, values: options });
+      read ??= () => get(trait);
       const key = `${id}-${syncs.length}`;
       const inputs = options.map((option) => h("input", { type: "radio", name: key, onchange: () => write(option) }));
-      syncs.push(() => inputs.forEach((input, i) => { input.checked = options[i] === read(); }));
-      return h("fieldset", { class: "sa-choice" }, h("legend", {}, label),
+      syncs.push(() => inputs.forEach((input, i) => { input.checked = options[i] === read(); input.disabled = locked(trait); }));
+      return h("fieldset", { class: "sa-choice", "data-trait": trait }, h("legend", {}, label),
         options.map((option, i) => h("label", {}, inputs[i], h("span", {}, String(option)))));
     },
     // A drawing; fill it with svg.paint([width, height], ...children) in units of one pixel.
@@ -391,6 +392,7 @@ function live(figure, { model, el }) {
     root.dataset.values = JSON.stringify(goal);
     root.dataset.state = JSON.stringify(Object.fromEntries(Object.keys(get("start")).map((name) => [name, get(name)])));
     root.classList.toggle("sa-waits", !isOpen);
+    el.closest(".sa-place")?.toggleAttribute("data-asks", !isOpen); // what the page says of it waits as well
     // While a slider moves, screen readers wait; half a second later they read the sentence.
     text.setAttribute("aria-busy", "true");
     text.textContent = figure.text(goal, get, isOpen);

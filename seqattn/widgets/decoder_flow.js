@@ -57,7 +57,7 @@ const figure = {
     svg.style.cursor = "pointer";
     const named = (label, names, trait) => {
       const spelled = Object.values(names), by = Object.keys(names);
-      return ui.choice({ label, options: spelled, read: () => names[ui.get(trait)], write: (x) => ui.set(trait, by[spelled.indexOf(x)]) });
+      return ui.choice({ label, options: spelled, trait, read: () => names[ui.get(trait)], write: (x) => ui.set(trait, by[spelled.indexOf(x)]) });
     };
     const same = (names) => Object.fromEntries(names.map((name) => [name, name]));
     ui.add(

@@ -24,8 +24,8 @@ const figure = {
     const scores = number(), shown = number(), bars = many.map(() => bar());
     const plot = ui.svg("Spread of the scores as the size d grows, for each of the three factors");
     ui.add(
-      ui.choice({ label: "vectors", options: ui.get("kinds"), read: () => ui.get("kind"), write: (kind) => ui.set("kind", kind) }),
-      ui.choice({ label: "factor", options: Object.keys(FACTORS), read: () => ui.get("factor"), write: (factor) => ui.set("factor", factor) }),
+      ui.choice({ label: "vectors", options: ui.get("kinds"), trait: "kind", read: () => ui.get("kind"), write: (kind) => ui.set("kind", kind) }),
+      ui.choice({ label: "factor", options: Object.keys(FACTORS), trait: "factor", read: () => ui.get("factor"), write: (factor) => ui.set("factor", factor) }),
       ui.slider({ label: "size d", trait: "exponent", min: FIRST, max: FIRST + ui.get("spreads")[0].length - 1, step: 1, show: (p) => String(2 ** p), glides: true }),
       h("div", { class: "sa-side" },
         h("div", {},

@@ -37,7 +37,7 @@ const figure = {
     }));
     const scores = ["BLEU", "chrF", "exact"].map(row), parts = [1, 2, 3, 4].map((k) => row(`p${"₁₂₃₄"[k - 1]}`));
     ui.add(
-      ui.choice({ label: "edit", options: ui.get("names"), read: () => ui.get("edit"), write: (name) => ui.set("edit", name) }),
+      ui.choice({ label: "edit", options: ui.get("names"), trait: "edit", read: () => ui.get("edit"), write: (name) => ui.set("edit", name) }),
       ui.slider({ label: "share of sentences edited, %", trait: "share", min: 0, max: 100, step: STEP, show: String }),
       h("div", { class: "sa-stack" }, h("p", { class: "sa-soft" }, "as: ", before, h("br"), "becomes: ", after), rooms),
       h("div", {}, scores.map((r) => r.node), parts.map((r) => r.node)));

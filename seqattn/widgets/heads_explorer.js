@@ -69,9 +69,9 @@ const figure = {
       Object.keys(KINDS).map((kind) => height(...this.names(get, one, kind), width)))));
     const last = (pick) => Math.max(...get("sentences").map(pick)) - 1;
     ui.add(
-      get("sentences").length > 1 && ui.choice({ label: "sentence", options: get("sentences").map((_, i) => i + 1), read: () => get("sentence") + 1, write: (n) => ui.set("sentence", n - 1) }),
-      ui.choice({ label: "who looks at whom", options: Object.values(KINDS), read: () => KINDS[get("kind")], write: (label) => ui.set("kind", Object.keys(KINDS).find((kind) => KINDS[kind] === label)) }),
-      ui.choice({ label: "order heads by", options: SCORES, read: () => get("score"), write: (score) => ui.set("score", score) }),
+      get("sentences").length > 1 && ui.choice({ label: "sentence", options: get("sentences").map((_, i) => i + 1), trait: "sentence", read: () => get("sentence") + 1, write: (n) => ui.set("sentence", n - 1) }),
+      ui.choice({ label: "who looks at whom", options: Object.values(KINDS), trait: "kind", read: () => KINDS[get("kind")], write: (label) => ui.set("kind", Object.keys(KINDS).find((kind) => KINDS[kind] === label)) }),
+      ui.choice({ label: "order heads by", options: SCORES, trait: "score", read: () => get("score"), write: (score) => ui.set("score", score) }),
       small,
       ui.slider({ label: "head, in this order", trait: "rank", min: 0, max: count - 1, step: 1, show: (x) => String(x + 1), glides: true }),
       large,

@@ -36,7 +36,7 @@ const figure = {
         h("div", {},
           h("p", { class: "sa-soft" }, "± of ", ui.get("names")[0], " (a), of ", label, " (b), and of their difference:"),
           row("a", 0), row("b", 1), row("b − a", 2))),
-      others.length > 1 && ui.choice({ label: `${ui.get("names")[0]} against`, options: others, read: () => ui.get("against"), write: (name) => ui.set("against", name) }),
+      others.length > 1 && ui.choice({ label: `${ui.get("names")[0]} against`, options: others, trait: "against", read: () => ui.get("against"), write: (name) => ui.set("against", name) }),
       ui.slider({ label: "test sentences", trait: "size", min: 0, max: every.length - 1, step: 1, show: (i) => String(ui.get("sizes")[i]), glides: true }),
       ui.toggle({ label: "both systems on the same draw", trait: "paired" }));
     return (n, width) => {

@@ -36,7 +36,7 @@ const figure = {
     const labels = ui.get("labels"), bars = labels.map(() => bar()), shown = labels.map(() => h("span", { class: "sa-num" }));
     const plot = ui.svg("The row as a point in a triangle, and the way that it has come");
     ui.add(
-      ui.choice({ label: "penalty", options: PENALTIES, read: () => ui.get("penalty"), write: (kind) => ui.set("penalty", kind) }),
+      ui.choice({ label: "penalty", options: PENALTIES, trait: "penalty", read: () => ui.get("penalty"), write: (kind) => ui.set("penalty", kind) }),
       ui.slider({ label: "factor λ", trait: "factor", min: -1, max: 1, step: 0.1, show: (x) => fmt(x, 1) }),
       ui.slider({ label: "steps taken", trait: "steps", min: 0, max: STEPS, step: 1, show: String }),
       h("div", { class: "sa-side" }, plot,

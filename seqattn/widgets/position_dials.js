@@ -32,8 +32,8 @@ const figure = {
     ui.add(
       ui.slider({ label: "position p", trait: "position", min: 0, max: this.places - 1, step: 1, show: String }),
       ui.slider({ label: "shift n", trait: "shift", min: 0, max: this.places - 1, step: 1, show: String }),
-      ui.choice({ label: "features d", options: ["4", "16", "64"], read: () => ui.get("size"), write: (value) => ui.set("size", value) }),
-      ui.choice({ label: "base", options: ["10", "100", "10000"], read: () => ui.get("base"), write: (value) => ui.set("base", value) }),
+      ui.choice({ label: "features d", options: ["4", "16", "64"], trait: "size", read: () => ui.get("size"), write: (value) => ui.set("size", value) }),
+      ui.choice({ label: "base", options: ["10", "100", "10000"], trait: "base", read: () => ui.get("base"), write: (value) => ui.set("base", value) }),
       dials, h("div", { class: "sa-pair" }, map, curve));
     return (n, width) => {
       this.dials(dials, n, width);

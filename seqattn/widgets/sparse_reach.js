@@ -44,7 +44,7 @@ const figure = {
     const pattern = ui.svg("The pattern as a grid: a row for each word that asks, a column for each word that may be attended");
     const heard = ui.svg("A line of squares for each layer: the words that the chosen word can have heard of");
     ui.add(
-      ui.choice({ label: "pattern", options: this.patterns, read: () => ui.get("pattern"), write: (x) => ui.set("pattern", x) }),
+      ui.choice({ label: "pattern", options: this.patterns, trait: "pattern", read: () => ui.get("pattern"), write: (x) => ui.set("pattern", x) }),
       ui.slider({ label: "width w", trait: "width", min: 1, max: 8, step: 1, show: (x) => fmt(x, 0), glides: true }),
       ui.toggle({ label: "causal: look back alone", trait: "causal" }),
       ui.slider({ label: "layers", trait: "layers", min: 1, max: this.most, step: 1, show: (x) => fmt(x, 0), glides: true }),

@@ -38,7 +38,7 @@ const figure = {
           this.states.map((_, i) => h("div", { class: "sa-hit" }, h("span", { class: "keys" }, String(i + 1)), scores[i], bars[i], shown[i])))),
       ui.slider({ label: "turn φ", trait: "turn", min: -180, max: 180, step: 5, show: (x) => `${fmt(x, 0)}°`, role: "query" }),
       ui.slider({ label: "factor κ", trait: "sharpness", min: 0.5, max: 20, log: true }),
-      ui.choice({ label: "which state asks", options: this.states.map((_, i) => i + 1), read: () => ui.get("asking") + 1, write: (state) => ui.set("asking", state - 1) }));
+      ui.choice({ label: "which state asks", options: this.states.map((_, i) => i + 1), trait: "asking", read: () => ui.get("asking") + 1, write: (state) => ui.set("asking", state - 1) }));
     return (n, width) => {
       n.weights.forEach((w, i) => {
         bars[i].set(w, n.largest.includes(i) ? "weights" : "weights pale");

@@ -47,7 +47,7 @@ const figure = {
       labels.map((label, i) => ui.slider({ label: `reward for “${label}”`, trait: "rewards", at: i, min: -4, max: 4, show: (x) => fmt(x, 1) })),
       ui.slider({ label: "added to all rewards", trait: "shift", min: 0, max: 10, step: 0.5, show: (x) => fmt(x, 1) }),
       ui.slider({ label: "draws in an estimate", trait: "draws", min: 0, max: 6, step: 1, show: (p) => String(2 ** p), glides: true }),
-      ui.choice({ label: "baseline", options: ["mean reward", "best"], read: () => ui.get("baseline"), write: (kind) => ui.set("baseline", kind) }),
+      ui.choice({ label: "baseline", options: ["mean reward", "best"], trait: "baseline", read: () => ui.get("baseline"), write: (kind) => ui.set("baseline", kind) }),
       h("div", { class: "sa-pair" }, clouds));
     return (n, width) => {
       const counts = ui.memo("drawn", [...n.weights, n.draws], () => this.drawn(n.weights, n.draws));

@@ -124,7 +124,7 @@ const figure = {
       if (next > 0) set("event", next); else move(m.events.length);
     };
     const byName = (names, labels) => (read, write) => ({ options: names.map((x) => labels[x]), read: () => labels[read()], write: (label) => write(names.find((x) => labels[x] === label)) });
-    const one = (names, labels, label, trait, write) => names.length > 1 && ui.choice({ label, ...byName(names, labels)(() => get(trait), write) });
+    const one = (names, labels, label, trait, write) => names.length > 1 && ui.choice({ label, trait, ...byName(names, labels)(() => get(trait), write) });
     // Its name says the word that stands on it first, and then what a sign says to the eye.
     const button = (sign, label, more, act) => h("button", { type: "button", "aria-label": `${label} ${more}`, onclick: act },
       sign === "◀" ? `${sign} ${label}` : `${label} ${sign}`);

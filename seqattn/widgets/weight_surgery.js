@@ -40,7 +40,7 @@ const figure = {
       write: (name) => ui.set("weights", this.presets(get).get(name)) });
     presets.classList.add("sa-told"); // until then it keeps its place
     ui.add(
-      get("machines").length > 1 && ui.choice({ label: "machine", options: get("machines"), read: () => get("machine"),
+      get("machines").length > 1 && ui.choice({ label: "machine", options: get("machines"), trait: "machine", read: () => get("machine"),
         write: (machine) => { ui.model.set("machine", machine); ui.set("weights", this.row(get, "own")); } }),
       presets,
       h("div", { class: "sa-row sa-heads", "aria-hidden": "true" },

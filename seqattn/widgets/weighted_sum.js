@@ -29,7 +29,7 @@ const figure = {
     const place = h("div", {}, plot);
     const terms = names.map((name) => [h("span"), h("span", { class: "soft" }, ` ${name}`)]), total = h("div", { class: "context" });
     ui.add(
-      targets.size > 1 && ui.choice({ label: "next target word", options: [...targets.keys()], read: () => this.target(ui.get),
+      targets.size > 1 && ui.choice({ label: "next target word", options: [...targets.keys()], trait: "target", read: () => this.target(ui.get),
         write: (target) => { ui.model.set("scores", targets.get(target)); ui.set("target", target); } }),
       h("div", { class: "sa-beside" },
         h("div", { class: "sa-side" }, place, h("div", { class: "sa-terms" },

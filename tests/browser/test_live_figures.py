@@ -249,6 +249,22 @@ def test_what_tests_an_answer_waits_for_it_and_is_pointed_at(make, page, static_
     assert figure.evaluate("f => f.offsetHeight") == height
 
 
+def test_a_choice_that_tests_an_answer_waits_for_it(page, static_page):
+    asked = {"question": "?", "options": ["a", "b"], "answer": 1, "explain": ["no", "yes"]}
+    orders = Unrolled(orders=["bahdanau", "luong"], predict={**asked, "tests": "order"})
+    untold = Unrolled(orders=["bahdanau", "luong"], predict=asked)  # no control tells the answer
+    figures = show(page, static_page(orders, untold), opened=False)
+    figure, choice = figures.first, figures.first.locator("[data-trait=order] input")
+    assert figure.locator("input:disabled").count() == choice.count() == 2
+    assert figures.last.locator("input:disabled").count() == 0
+    figure.get_by_role("button", name="Just show me").press("Enter")
+    assert figure.locator("input:disabled").count() == 0
+    assert figure.locator("fieldset.sa-now").count() == 1
+    choice.last.press("Space")
+    assert state(figure)["order"].startswith("luong")
+    assert figure.locator(".sa-now").count() == 0
+
+
 def test_two_figures_on_a_page_do_not_disturb_each_other(page, static_page):
     figures = show(page, static_page(SoftmaxTemperature(), SoftmaxTemperature()))
     assert figures.count() == 2
