@@ -114,6 +114,8 @@ def place(
     names = ("--on-phone", "--on-wide")
     style = ";".join(f"{name}:{px}px" for name, px in zip(names, heights, strict=False))
     named = f' id="{label}"' if label else ""
+    if traits.get("predict") and traits.get("predicted", -1) < 0 and not traits.get("revealed"):
+        named += " data-asks"  # what is said of the figure waits (_assets/waiting.css)
     title = html.escape(str(traits.get("title", "")))
     picture = f'<img src="{still}" alt="Live figure: {title}" loading="lazy">' if still else ""
     return (

@@ -42,6 +42,7 @@ SHEETS = [
     "plots.css",
     "learner.css",
 ]
+SHEET_OF_ANSWERS = "waiting.css"  # after them, where a page asks
 UNUSED_SCRIPTS = ("design-tabs.js",)
 # What finds and marks words, where a reader searches.
 SEARCH_SCRIPTS = ("doctools.js", "sphinx_highlight.js")
@@ -142,6 +143,14 @@ SCRIPTS = (
     "sphinx_highlight.js",
     "figures.js",
     "learner.js",
+    "figures/*.js",
+)
+OUR_SCRIPTS = (
+    "seqattn.js",
+    "answers.js",
+    "learner.js",
+    "scorer.js",
+    "figures.js",
     "figures/*.js",
 )
 
@@ -285,6 +294,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     out = Path(app.outdir)
     static = out / "_static"
     figures.write_scripts(static)
+    for script in (path for name in OUR_SCRIPTS for path in static.glob(name)):
+        script.write_text(bare(script.read_text(encoding="utf-8")), encoding="utf-8")
     sheets = [path for name in SHEETS for path in sorted(static.glob(name))]
     pages = [p for p in out.rglob("*.html") if static not in p.parents]
     pages_of: dict[str, list[Path]] = {"text": [], "cells": [], "book": pages}
@@ -295,13 +306,21 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         if sheet := re.search(r"_static/(text|cells)\.css", lighter):
             pages_of[sheet[1]].append(page)
     for name, seen in pages_of.items():
-        used = _used(static, seen, SCRIPTS if name == "book" else SCRIPTS_OF_TEXT)
-        (static / f"{name}.css").write_text(stylesheet.combined(sheets, used), encoding="utf-8")
+        lively = name == "book"
+        used = _used(static, seen, SCRIPTS if lively else SCRIPTS_OF_TEXT)
+        of_page = [*sheets, static / SHEET_OF_ANSWERS] if lively else sheets
+        (static / f"{name}.css").write_text(stylesheet.combined(of_page, used), encoding="utf-8")
     math = static / "math.css"
     math.write_text(with_font(math), encoding="utf-8")
     used = _used(static, pages, SCRIPTS)
     text = stylesheet.combined([figures.HERE / "figure.css"], used)
     (static / "figures.css").write_text(text, encoding="utf-8")
+
+
+def bare(script: str) -> str:
+    """Leave out of a script of ours how it is indented, and comments that have whole lines."""
+    lines = (line.strip() for line in script.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
 def with_font(sheet: Path) -> str:

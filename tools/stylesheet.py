@@ -21,7 +21,7 @@ UNASKED = re.compile(
     r"\[data-bs-theme|::file-selector-button|-calendar-picker|reference\.download|"
     r"#bd-header-version|html:not\(\[data-theme\]\)"
 )
-OURS = ("stand_ins.css", "seqattn.css", "plots.css", "learner.css", "figure.css")
+OURS = ("stand_ins.css", "seqattn.css", "plots.css", "learner.css", "waiting.css", "figure.css")
 # Blocks whose content is rules again.
 NESTED = {"media", "supports", "layer", "container"}
 # Parts of the theme that the book has not, though the theme's script would know what to do.

@@ -28,6 +28,12 @@ def test_a_place_holds_what_the_figure_needs_and_no_script():
     assert traits["temperature"] == 2.5
     assert traits["caption"] == "</script> in a caption"
     assert not [name for name in traits if name.startswith("_")]
+    # What is said of it waits, unless it asks nothing or was answered.
+    assert " data-asks " in made
+    answered = SoftmaxTemperature()
+    answered.predicted = 1
+    for told in (answered, SoftmaxTemperature(predict=False)):
+        assert "data-asks" not in figures.place(*figures.stored(state(told), told.model_id))
 
 
 def test_another_widget_is_refused_by_name():

@@ -169,7 +169,7 @@ def weight(page: Path) -> dict[str, int]:
 
 
 def test_pages_of_text_stay_light(book):
-    """Some 350 kB for a page without live figures, on the first visit: 352,000 bytes at most."""
+    """At most 350 kB for a page without live figures, on the first visit."""
     everything = [p for p in book.rglob("*.html") if "_static" not in p.relative_to(book).parts]
     weighed = {
         str(page.relative_to(book)): weight(page)
@@ -184,7 +184,7 @@ def test_pages_of_text_stay_light(book):
     heavy = {
         name: (sum(sizes.values()), sorted(sizes.items(), key=lambda pair: -pair[1])[:4])
         for name, sizes in weighed.items()
-        if sum(sizes.values()) > 352_000
+        if sum(sizes.values()) > 350_000
     }
     assert heavy == {}
 

@@ -201,6 +201,47 @@ def test_what_is_said_of_an_output_waits_with_it(new_page, browser, book_server)
     context.close()
 
 
+def test_what_is_said_of_a_live_figure_waits_for_its_answer(new_page, browser, book_server):
+    address = f"{book_server}/chapters/20_study.html"
+    behind = (
+        "xpath=ancestor::*[contains(@class, 'cell docutils')]/following-sibling::*[position() < 4]"
+    )
+    page = new_page()
+    visit(page, address)
+    place = page.locator("[id='20_study-FixedVersusDynamic']")
+    folds = place.locator(behind)
+    assert folds.count() == 3
+    assert not any(one.is_visible() for one in folds.all())
+    place.scroll_into_view_if_needed()
+    place.get_by_role("button", name="Just show me").press("Enter")
+    assert all(one.is_visible() for one in folds.all())
+
+    # Checking an answer shows them too, now and on a later visit.
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    assert not any(one.is_visible() for one in folds.all())
+    place.locator(".sa-options input").first.check()
+    place.get_by_role("button", name="Check").press("Enter")
+    assert all(one.is_visible() for one in folds.all())
+    page.reload()
+    place.locator(".sa-said[data-right]").wait_for()
+    assert all(one.is_visible() for one in folds.all())
+
+    page = new_page()
+    visit(page, address)
+    page.emulate_media(media="print")
+    folds = page.locator("[id='20_study-FixedVersusDynamic']").locator(behind)
+    assert all(one.is_visible() for one in folds.all())
+
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    visit(plain, address)
+    folds = plain.locator("[id='20_study-FixedVersusDynamic']").locator(behind)
+    assert folds.count() == 3
+    assert all(one.is_visible() for one in folds.all())
+    context.close()
+
+
 def test_a_curve_is_drawn_with_the_pointer(new_page, book_server):
     page = new_page()
     visit(page, f"{book_server}/{PAGE}.html")
