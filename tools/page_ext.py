@@ -11,10 +11,13 @@
 - Code, names, signatures and tables carry no marks that change nothing.
 - Formulas keep the signs beside them, and their numbers one pair of brackets.
 - Long names may break after a dot, an underscore or a bracket, and nowhere else.
+- Printed lines that are too long for a phone may wrap there, unless they stand in columns.
+- Our scripts come without comments and indentation.
 """
 
 import base64
 import hashlib
+import html
 import json
 import re
 from pathlib import Path
@@ -127,7 +130,16 @@ HYPHENED = re.compile(r"\w+(?:-\w+)+")
 QUOTED = re.compile(r"“\w+(?:-\w+)+”,?(?=[^<>]*<)")
 # A range in a narrow cell breaks once, before the word between its ends.
 RANGE = re.compile(r"(?<=[\d%]) to (?=[\d−-])")
+# What is said below a table may hold a command.
+FOOT = re.compile(r"<tfoot>.*?</tfoot>", re.DOTALL)
 COMMANDS = re.compile(r'<div class="highlight-(?:bash|console)\b.*?</pre>', re.DOTALL)
+# What was printed, if all of it is plain.
+PRINTED = re.compile(
+    r'(?<=<div class="output )((?:stream|text_plain) [^>]*><div class="highlight"><pre>'
+    r"(?:<span></span>)?)([^<]*)(?=</pre>)"
+)
+# Letters of a printed line that a small phone has room for, and the gap between two columns.
+NARROW, GAP = 44, re.compile(r"(?<=\S) {2,}(?=\S)")
 # The signature of a score, in a table.
 SCORED = re.compile(r"(?<=<td>)nrefs:[^<]*")
 # Scripts whose words may become classes.
@@ -229,8 +241,10 @@ def mended(body: str) -> str:
         lambda found: RANGE.sub(" to\N{NO-BREAK SPACE}", breaking(found[0], LONG_IN_TABLES)), body
     )
     body = SHORT.sub(HELD, breaking(body, LONG))
+    body = PRINTED.sub(lambda found: found[1] + wrapping(found[2]), body)
     body = SCORED.sub(lambda found: found[0].replace("|", "|<wbr>"), body)
-    body = COMMANDS.sub(lambda found: OPTION.sub(HELD, found[0]), body)
+    for commands in (COMMANDS, FOOT):
+        body = commands.sub(lambda found: OPTION.sub(HELD, found[0]), body)
     body = HEADING.sub(lambda found: HYPHENED.sub(HELD, found[0]), body)
     body = SIGNED.sub(HELD, QUOTED.sub(HELD, body))
     return TWICE.sub(r"(\1\2</a>", body)
@@ -245,6 +259,26 @@ def breaking(text: str, long: int) -> str:
         return JOINT.sub(r"\g<0><wbr>", name[0]) if len(name[0]) >= long else name[0]
 
     return CODE.sub(lambda found: found[1] + NAME.sub(broken, found[2]), text)
+
+
+def wrapping(printed: str) -> str:
+    """Let long lines wrap on a phone, where what goes on stands further in (_assets/seqattn.css).
+
+    Columns of numbers and matrices would fall apart: they stay as they are.
+    """
+    lines = printed.split("\n")
+    columns = sum(len(GAP.findall(line)) > 1 for line in lines) > 1
+    if columns or any(line.lstrip().startswith("[") for line in lines if line[:1] == " "):
+        return printed
+
+    def wraps(line: str) -> str:
+        inset = len(line) - len(line.lstrip())
+        if len(html.unescape(line)) <= NARROW:
+            return line
+        style = f' style="--in:{inset}ch"' if inset else ""
+        return f'<span class="sa-line"{style}>{line}</span>'
+
+    return "\n".join(map(wraps, lines))
 
 
 def without(idle: list[tuple[re.Pattern[str], str]], text: str) -> str:

@@ -5,7 +5,7 @@ import re
 import pytest
 from fontTools.ttLib import TTFont
 
-from tools import fonts, page_ext
+from tools import build, figures, fonts, page_ext
 from tools.stylesheet import Used, combined, occurring
 
 
@@ -191,6 +191,8 @@ def test_an_option_of_a_command_is_one_word():
     assert page_ext.mended("<code>seqattn train --seed 1</code>") == f"<code>{held}</code>"
     block = '<div class="highlight-bash notranslate"><div class="highlight"><pre>{}</pre>'
     assert page_ext.mended(block.format("seqattn train --seed 1")) == block.format(held)
+    foot = "<tfoot><tr><td>To repeat: {}</td></tr></tfoot>"
+    assert page_ext.mended(foot.format("seqattn train --seed 1")) == foot.format(held)
 
 
 def test_signatures_may_break_at_their_joints():
@@ -219,6 +221,34 @@ def test_a_shape_stays_on_one_line():
     held = '<p>of <span class="sa-held"><code>(B, T, S)</code></span> and'
     wide = "<code>(batch, keys, d_key)</code> or <code>mask</code></p>"
     assert page_ext.mended(f"<p>of <code>(B, T, S)</code> and {wide}") == f"{held} {wide}"
+
+
+def test_long_printed_lines_wrap_on_a_phone_unless_they_stand_in_columns():
+    output = '<div class="output stream x"><div class="highlight"><pre><span></span>{}</pre></div>'
+    long, short = "a sentence that is longer than a phone is wide, and more", "a short one"
+    wraps = '<span class="sa-line">{}</span>'
+    assert page_ext.mended(output.format(f"{short}\n{long}\n")) == output.format(
+        f"{short}\n{wraps.format(long)}\n"
+    )
+    inset = f'<span class="sa-line" style="--in:4ch">    {long}</span>\n'
+    assert page_ext.mended(output.format(f"    {long}\n")) == output.format(inset)
+    row = "a row with  1.00   1.00  of a table that is longer than a phone is wide"
+    matrix = f"tensor([[0.1],  {'0.1, ' * 10}\n        [0.2]])"
+    for printed in (f"{row}\n{row}\n", matrix):
+        assert page_ext.mended(output.format(printed)) == output.format(printed)
+    # What a sign stands for is one letter; code wraps nowhere.
+    assert "sa-line" not in page_ext.mended(output.format("&lt;" * 40))
+    assert "sa-line" not in page_ext.mended(f'<div class="highlight"><pre>{long}</pre></div>')
+
+
+def test_scripts_lose_comments_and_indentation():
+    script = "// what it is\nif (a) {\n  // why\n  b(); // here\n\n}\n"
+    assert page_ext.bare(script) == "if (a) {\nb(); // here\n}\n"
+    assert page_ext.bare(page_ext.bare(script)) == page_ext.bare(script)
+    # Where a text goes over several lines, its spaces would be lost.
+    for path in [*(build.ROOT / "_assets").glob("*.js"), *figures.HERE.glob("*.js")]:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            assert re.sub(r"`[^`]*`", "", line).count("`") % 2 == 0, (path.name, line)
 
 
 def test_a_range_breaks_once_and_a_quoted_value_not_at_all():
