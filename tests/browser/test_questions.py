@@ -203,9 +203,7 @@ def test_what_is_said_of_an_output_waits_with_it(new_page, browser, book_server)
 
 def test_what_is_said_of_a_live_figure_waits_for_its_answer(new_page, browser, book_server):
     address = f"{book_server}/chapters/20_study.html"
-    behind = (
-        "xpath=ancestor::*[contains(@class, 'cell docutils')]/following-sibling::*[position() < 4]"
-    )
+    behind = "xpath=ancestor::*[starts-with(@class, 'cell ')]/following-sibling::*[position() < 4]"
     page = new_page()
     visit(page, address)
     place = page.locator("[id='20_study-FixedVersusDynamic']")
@@ -230,6 +228,7 @@ def test_what_is_said_of_a_live_figure_waits_for_its_answer(new_page, browser, b
     page = new_page()
     visit(page, address)
     page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
     folds = page.locator("[id='20_study-FixedVersusDynamic']").locator(behind)
     assert all(one.is_visible() for one in folds.all())
 
