@@ -12,8 +12,8 @@ is written from all of them; a run of the same preset, direction, case and seed 
 the one that was there, and ``--anew`` forgets them all first. ``--copyist`` also scores anew what
 has learned nothing, see :func:`~seqattn.evaluation.copy_nearest`; it reads Multi30k. With
 ``--tried`` the runs are trials of another setting than the preset's: the page shows their
-validations beside those of the preset, and no test, for settings are chosen by validation. A
-trial may also be a training of other epochs than the usual runs. The JSON holds::
+validations beside those of the preset, and no table of tests, for settings are chosen by
+validation. A trial may also be a training of other epochs than the usual runs. The JSON holds::
 
     card      how it was made: command, date
     runs      one entry for each training:
@@ -27,7 +27,7 @@ trial may also be a training of other epochs than the usual runs. The JSON holds
               minutes, updates, tokens_per_second   {mean, spread, values}
               tests    name -> {seeds, bleu: {mean, spread, values}, chrf: ..., signature, beam,
                        sentences}; the seeds are those whose run has that test
-    tried     one entry for each trial: as in runs, with its settings and without its tests
+    tried     one entry for each trial: as in runs, perhaps without tests, and with its settings
               settings (those that the preset does not have, by name); perhaps averages, as
               ``benchmarks/trials.py`` describes them
     copyist   card, and rows, one for each direction, case and test set of Multi30k:
@@ -146,14 +146,13 @@ def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Va
 
 
 def read_trial(folder: Path, usual: Iterable[Values] = ()) -> Values:
-    """Read a finished run of another setting than its preset's, without its tests.
+    """Read a finished run of another setting than its preset's, which need not be tested.
 
     What :mod:`benchmarks.trials` trained says itself what was tried. A run with the settings of
     its preset is a trial if it took other epochs than all the usual runs of its kind.
     """
     told = folder / "trial.json"
     run = read_run(folder, tested=False)
-    del run["tests"]
     if told.is_file():
         return {**run, **json.loads(told.read_text(encoding="utf-8"))}
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -452,7 +451,7 @@ def trial_table(runs: Sequence[Values], trials: Sequence[Values]) -> list[str]:
     """Give the lines of a table in Markdown: trials of other settings beside a preset's runs."""
     if not trials:
         return []
-    told = {"as the preset": list(runs)}
+    told = {"as above": list(runs)}
     for trial in trials:
         told.setdefault(_tried(trial), []).append(trial)
     lines = [

@@ -279,13 +279,15 @@ def test_a_trial_is_shown_by_its_validations_beside_the_presets(tmp_path, monkey
         monkeypatch.setattr("sys.argv", ["quality", *call, "--book"])
         quality.main()
     text = page.read_text(encoding="utf-8")
-    assert "| as the preset | 1, 2 | 450 | 1 | 31.0 to\u00a032.0 | 3.23 to\u00a03.33 |" in text
+    assert "| as above | 1, 2 | 450 | 1 | 31.0 to\u00a032.0 | 3.23 to\u00a03.33 |" in text
     assert text.count("| smoothing 0.2 | 1 | 450 | 1 | 34.0 | 3.03 |") == 1
     assert "--seed 1 --precision bf16 --set smoothing=0.2" in text
     assert "| luong | de-en | 2 | 2016 | greedy |" in text
     [stored] = json.loads(result.read_text(encoding="utf-8"))["tried"]
     assert stored["settings"] == {"smoothing": 0.2}
-    assert "tests" not in stored
+    # The page has no test of a trial beside its validations.
+    assert [*stored["tests"]] == ["greedy"]
+    assert text.count("33.0") == text.count("33.00") == 0
 
 
 def test_a_trial_that_says_what_it_tried_is_shown_with_its_averages(tmp_path):
@@ -420,7 +422,7 @@ def test_the_readme_quotes_the_runs_of_the_file():
 
 def test_the_page_says_what_came_of_the_trials():
     record = json.loads(quality.RESULT.read_text(encoding="utf-8"))
-    smoothing, pieces, rdrop = record["tried"]
+    smoothing, pieces, rdrop, longer = record["tried"]
     assert quality.kind_of(smoothing) == quality.kind_of(pieces)
     usual = [run for run in record["runs"] if quality.kind_of(run) == quality.kind_of(pieces)]
     assert len(usual) == 3
@@ -454,4 +456,23 @@ def test_the_page_says_what_came_of_the_trials():
     assert rdrop["log"][-1]["perplexity"] > max(last)
     # Trials of benchmarks/trials.py take the preset's precision.
     assert not read_preset(rdrop["preset"]).training.bf16
-    assert page.count("in 32 bits") == 4  # a seed of bahdanau-tied, and each trial
+    assert page.count("in 32 bits") == 5  # a seed of bahdanau-tied, and each trial
+
+    assert quality.kind_of(longer) == quality.kind_of(pieces)
+    assert (longer["settings"], longer["seed"]) == ({"epochs": 60}, 1)
+    assert read_preset(longer["preset"]).training.epochs == 60
+    assert "60 epochs, as the preset has them, in place of 40" in page
+    assert 0.4 < max(point["bleu"] for point in longer["log"]) - max(theirs) < 0.6
+    assert "is half a point of BLEU above those of all three seeds with 40" in page
+    gap = min(last) - longer["log"][-1]["perplexity"]
+    assert gap > 3 * (max(last) - min(last))
+    assert "lower by more than three times what lies between these seeds" in page
+    tests = {name: longer["tests"][name]["bleu"] for name in ("greedy", "beam5-tokenized")}
+    found = {name: [run["tests"][name]["bleu"] for run in usual] for name in tests}
+    assert tests["greedy"] < min(found["greedy"])
+    assert max(found["beam5-tokenized"]) < tests["beam5-tokenized"]
+    assert f"this one training has {tests['beam5-tokenized']:.2f} with a beam, in tokens" in page
+    assert "a little more than each of the three" in page
+    assert "Greedily it has a little less than each of them" in page
+    [goal] = [goal for *kind, _, goal in quality.GOALS if tuple(kind) == quality.kind_of(longer)]
+    assert tests["beam5-tokenized"] < goal
