@@ -380,7 +380,7 @@ def summary_table(groups: Sequence[Values], costs: bool = False) -> list[str]:
     lines = [
         "| preset | direction | seeds | test set | search | BLEU | BLEU, tokenized | chrF |"
         + " updates | minutes | tokens/s |" * costs,
-        "|---|---|---:|---|---|---:|---:|---:|" + "---:|" * 3 * costs,
+        "|---|---|:---:|---|---|---:|---:|---:|" + "---:|" * 3 * costs,
     ]
     for group in groups:
         for (which, search), scored in by_set(group["tests"]).items():
