@@ -75,9 +75,9 @@ KIND = ("preset", "direction", "lowercase")  # what runs share that differ by th
 Values = dict[str, Any]
 
 
-def read_run(folder: Path, *, tested: bool = True) -> Values:
-    """Read a finished run, which need not be tested; exit if it is not finished or no run."""
-    wanted = ["config.json", "metrics.jsonl", *["test.json"] * tested]
+def read_run(folder: Path, *, tried: bool = False) -> Values:
+    """Read a finished run; exit if it is not finished or no run. A trial need not be tested."""
+    wanted = ["config.json", "metrics.jsonl", *["test.json"] * (not tried)]
     missing = [name for name in wanted if not (folder / name).is_file()]
     if missing:
         raise SystemExit(f"{folder} lacks {', '.join(missing)}: expected a finished run")
@@ -91,7 +91,7 @@ def read_run(folder: Path, *, tested: bool = True) -> Values:
     last = max(records, key=lambda record: record["step"])
     averages = [record for record in records if record["kind"] == "average" and record["kept"]]
     corpus, training = config["corpus"], config["training"]
-    preset = name_preset(config, tried=not tested)
+    preset = name_preset(config, tried=tried)
     return {
         "preset": preset or config["model"]["architecture"],
         "direction": f"{corpus['source']}-{corpus['target']}",
@@ -152,7 +152,7 @@ def read_trial(folder: Path, usual: Iterable[Values] = ()) -> Values:
     its preset is a trial if it took other epochs than all the usual runs of its kind.
     """
     told = folder / "trial.json"
-    run = read_run(folder, tested=False)
+    run = read_run(folder, tried=True)
     if told.is_file():
         return {**run, **json.loads(told.read_text(encoding="utf-8"))}
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
