@@ -10,7 +10,7 @@ The five are quoted; the corpus is no part of this project.
 from pathlib import Path
 from typing import Any
 
-from benchmarks.quality import read_run
+from benchmarks.finished_runs import read_run
 from benchmarks.study import Study, study_parser
 from seqattn.data import TextPair, read_multi30k
 from seqattn.translator import Translator

@@ -28,7 +28,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import quality, tested, train
+from benchmarks import finished_runs, quality, tested, train
 from benchmarks.gpu_job import Job, Row, Setting, UnfinishedError
 from benchmarks.gpu_speed import compiled, graphs, speed
 from benchmarks.race import read_arguments
@@ -171,9 +171,14 @@ def full_quality(job: Job) -> Iterator[Row]:
         pairs = read_split(job.setting.corpus_of(name), "test")
         run.write("test.json", evaluate(translator, pairs, details=True).to_dict())
     if not (run.path / "test-beam5-tokenized.json").is_file():
-        quality.test_again(run.path, str(job.device))
+        quality.translate_tests(run.path, str(job.device))
     marks = reached(run.path, job.setting.marks)
-    yield {"what": name, **found, **marks, "run": {**quality.read_run(run.path), "machine": None}}
+    yield {
+        "what": name,
+        **found,
+        **marks,
+        "run": {**finished_runs.read_run(run.path), "machine": None},
+    }
 
 
 def notebook(job: Job, name: str) -> Iterator[Row]:

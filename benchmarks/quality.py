@@ -4,7 +4,8 @@ Each RUN is a folder that ``seqattn train`` left, with ``config.json``, ``metric
 ``test.json``. More tests of the same run may lie beside it, as ``test-NAME.json``: what ``seqattn
 evaluate --json`` prints, or what ``--test`` below writes. Checkpoints are not needed, but for
 ``--test``, which translates the test set once more, with a beam of 5, plain and tokenised, and of
-Multi30k also the two test sets of 2017.
+Multi30k also the two test sets of 2017; and for ``--length-penalty``, which first chooses that of
+the beam on validation, one for all RUNs, and then tests in the same way.
 
 Without ``--book`` the tables of these runs are printed. With it the runs join those in
 ``seqattn/data/measured/multi30k.json``, which chapter 20 reads, and ``chapters/training_runs.md``
@@ -22,6 +23,8 @@ validation. A trial may also be a training of other epochs than the usual runs. 
               best_update, averaged (updates whose weights were averaged, or null)
               tests    name -> {bleu, chrf, signature, beam, sentences}
               log      a few points: {update, loss, bleu, perplexity}
+              penalties   perhaps: what each length penalty gave on validation, a list of
+                       {alpha, bleu, length (words for one word of the references)}
     groups    one entry for each preset and direction (and case):
               preset, direction, lowercase, seeds, parameters
               minutes, updates, tokens_per_second   {mean, spread, values}
@@ -40,30 +43,26 @@ where ``spread`` is the standard deviation between seeds, null for one seed alon
 import argparse
 import json
 import re
-import shlex
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from benchmarks.finished_runs import KIND, PENALTIES, Values, kind_of, read_run, read_trial
 from benchmarks.measure import write_block
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.evaluation import copy_nearest, evaluate, one_word_away
 from seqattn.evaluation.evaluate import bleu_scorer
-from seqattn.models import ModelConfig
-from seqattn.training import RunFolder, TrainingConfig, preset_names, read_preset
-from seqattn.training.presets import Preset
+from seqattn.training import RunFolder
 from seqattn.translator import Translator
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "seqattn" / "data" / "measured" / "multi30k.json"
 PAGE = ROOT / "chapters" / "training_runs.md"
 BEAM = 5
+ALPHAS = 0.0, 0.3, 0.6, 1.0, 1.5, 2.0, 2.5  # length penalties to choose from; 0.6 is the usual one
 MORE_TESTS = "test_2017_flickr", "test_2017_mscoco"  # of Multi30k; the first, of 2016, is "test"
-POINTS = 6  # of a training log
 # What the project wanted of the mean over seeds: preset, direction, lower case or not, test, BLEU.
 GOALS = (
     ("transformer-tiny", "de-en", False, "beam5", 42.5),
@@ -71,179 +70,59 @@ GOALS = (
     ("transformer-tiny", "en-de", True, "beam5-tokenized", 41.3),
     ("bahdanau-tied", "en-de", True, "beam5-tokenized", 39.0),
 )
-KIND = ("preset", "direction", "lowercase")  # what runs share that differ by their seeds alone
-Values = dict[str, Any]
 
 
-def read_run(folder: Path, *, tried: bool = False) -> Values:
-    """Read a finished run; exit if it is not finished or no run. A trial need not be tested."""
-    wanted = ["config.json", "metrics.jsonl", *["test.json"] * (not tried)]
-    missing = [name for name in wanted if not (folder / name).is_file()]
-    if missing:
-        raise SystemExit(f"{folder} lacks {', '.join(missing)}: expected a finished run")
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    records = RunFolder(folder).records()
-    train = [record for record in records if record["kind"] == "train"]
-    valid = [record for record in records if record["kind"] == "valid"]
-    if not (train and valid):
-        raise SystemExit(f"{folder}/metrics.jsonl has {len(train)} reports and {len(valid)} "
-                         "validations; expected some of both")  # fmt: skip
-    last = max(records, key=lambda record: record["step"])
-    averages = [record for record in records if record["kind"] == "average" and record["kept"]]
-    corpus, training = config["corpus"], config["training"]
-    preset = name_preset(config, tried=tried)
-    return {
-        "preset": preset or config["model"]["architecture"],
-        "direction": f"{corpus['source']}-{corpus['target']}",
-        "seed": training["seed"],
-        "command": command_of(config, preset),
-        "lowercase": corpus.get("lowercase", False),
-        "parameters": parameters_of(folder),
-        "updates": last["step"],
-        # Of the last validation: a report of the same update is from before the epoch was counted.
-        "epochs": valid[-1]["epoch"],
-        "minutes": round(max(r["seconds"] for r in train + valid) / 60, 1),
-        "tokens_per_second": round(statistics.median(r["tokens_per_second"] for r in train)),
-        "best_update": max(valid, key=lambda record: record["bleu"])["step"],
-        "averaged": averages[-1]["steps"] if averages else None,
-        "tests": read_tests(folder),
-        "log": summarize_log(train, valid),
-    }
+def translate_tests(folder: Path, device: str, alpha: float | None = None) -> None:
+    """Translate each test set with a beam; write plain and tokenised scores beside the run.
 
-
-def read_tests(folder: Path) -> dict[str, Values]:
-    """Read ``test.json`` and all ``test-NAME.json``; name them by how they were made."""
-    tests = {}
-    for path in sorted(folder.glob("test*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        name = path.stem.removeprefix("test").strip("-") or "greedy"
-        width = re.search(r"beam-?(\d+)", name)
-        beam = found.get("beam") or (int(width[1]) if width else 1)
-        tests[name] = {"beam": beam} | {
-            key: found[key] for key in ("bleu", "chrf", "signature", "sentences")
-        }
-    return tests
-
-
-def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Values]:
-    """Take a few validations, evenly spaced, the last and the best among them, with the loss."""
-    count = min(POINTS, len(valid))
-    chosen = {(i + 1) * len(valid) // count - 1 for i in range(count)}
-    chosen.add(max(range(len(valid)), key=lambda i: valid[i]["bleu"]))
-    points = []
-    for record in (valid[i] for i in sorted(chosen)):
-        before = [r["loss"] for r in train if r["step"] <= record["step"]]
-        loss = before[-1] if before else train[0]["loss"]
-        points.append(
-            {
-                "update": record["step"],
-                "loss": round(loss, 3),
-                "bleu": round(record["bleu"], 2),
-                "perplexity": round(record["perplexity"], 3),
-            }
-        )
-    return points
-
-
-def read_trial(folder: Path, usual: Iterable[Values] = ()) -> Values:
-    """Read a finished run of another setting than its preset's, which need not be tested.
-
-    What :mod:`benchmarks.trials` trained says itself what was tried. A run with the settings of
-    its preset is a trial if it took other epochs than all the usual runs of its kind.
+    With a length penalty of alpha, and then under another name; or with the usual one.
     """
-    told = folder / "trial.json"
-    run = read_run(folder, tried=True)
-    if told.is_file():
-        return {**run, **json.loads(told.read_text(encoding="utf-8"))}
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    preset = name_preset(config, tried=True)
-    settings = {} if preset is None else changes_of(config, read_preset(preset))
-    epochs = {one["epochs"] for one in usual if kind_of(one) == kind_of(run)}
-    if not settings and epochs and run["epochs"] not in epochs:
-        settings = {"epochs": run["epochs"]}
-    if not settings:
-        raise SystemExit(f"{folder} has the settings of a preset, or no preset's model; expected "
-                         "another setting than a preset's, to be tried beside it")  # fmt: skip
-    return {**run, "settings": settings}
-
-
-def name_preset(config: Mapping[str, Any], *, tried: bool = False) -> str | None:
-    """Find the preset whose model, and whose words, a run has; the closest settings decide.
-
-    The model of a trial need have no more than the preset's architecture.
-    """
-    model = ModelConfig.from_stored(config["model"])
-    best, distance = None, None
-    for name in preset_names():
-        preset = read_preset(name)
-        words = {"subwords": preset.subwords, "joint": preset.joint}
-        data = {key: config["data"].get(key, words[key]) for key in words}
-        alike = preset.model == model or (tried and preset.model.architecture == model.architecture)
-        if alike and data == words:
-            apart = len(changes_of(config, preset))
-            if distance is None or apart < distance:
-                best, distance = name, apart
-    return best
-
-
-def changes_of(config: Mapping[str, Any], preset: Preset) -> Values:
-    """List the settings, but for budget and seed, that a preset does not have."""
-    usual = asdict(preset.model) | asdict(preset.training)
-    known = asdict(ModelConfig.from_stored(config["model"]))
-    known |= asdict(TrainingConfig.from_stored(config["training"]))
-    budget = {"steps", "epochs", "minutes", "seed", "bf16"}
-    return {k: v for k, v in known.items() if k not in budget and v != usual[k]}
-
-
-def command_of(config: Mapping[str, Any], preset: str | None) -> str:
-    """Write the command that repeats a run."""
-    corpus, training = config["corpus"], config["training"]
-    data = corpus["train"] if corpus["name"] == "files" else [corpus["name"]]
-    words = ["seqattn", "train"]
-    words += [word for path in data for word in ("--data", path)]
-    words += ["--pair", f"{corpus['source']}-{corpus['target']}"]
-    if preset is None:
-        return " ".join([*map(shlex.quote, words), "--config", "config.json"])
-    words += ["--preset", preset, "--seed", str(training["seed"])]
-    known = read_preset(preset)
-    if corpus.get("lowercase", False) != known.lowercase:
-        words.append("--lowercase" if corpus["lowercase"] else "--cased")
-    budget = {name: training.get(name) for name in ("minutes", "epochs", "steps")}
-    if budget != {name: getattr(known.training, name) for name in budget}:
-        words += [w for name, v in budget.items() if v for w in (f"--{name}", f"{v:g}")]
-    words += ["--precision", "bf16" if training["bf16"] else "fp32"]
-    if training.get("compile") and not known.training.compile:
-        words.append("--compile")
-    for name, value in changes_of(config, known).items():
-        if name != "compile":
-            words += ["--set", f"{name}={'none' if value is None else value}"]
-    return " ".join(map(shlex.quote, words))
-
-
-def parameters_of(folder: Path) -> int | None:
-    """Count the weights, where the checkpoint is there."""
-    paths = [folder / f"{name}.safetensors" for name in ("average", "best", "last")]
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        return None
-    translator = Translator.load(path)
-    return sum(p.numel() for p in translator.model.parameters())
-
-
-def test_again(folder: Path, device: str) -> None:
-    """Translate each test set with a beam; write plain and tokenised scores beside the run."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    corpus = CorpusConfig.from_dict({**config["corpus"], "lowercase": False})
-    translator = Translator.load(folder, device=device)
+    corpus, translator = _open(folder, device)
     plain = {"lowercase": translator.lowercase}
     tokenized = {**plain, "language": corpus.target}
+    search = f"beam{BEAM}" if alpha is None else f"beam{BEAM}-alpha{alpha:g}"
     for split in ("test", *(MORE_TESTS if corpus.name == "multi30k" else ())):
         pairs = read_split(corpus, split)
         which = split.removeprefix("test").replace("_", "-")
-        for name, options in ((f"beam5{which}", plain), (f"beam5-tokenized{which}", tokenized)):
-            found = evaluate(translator, pairs, beam=BEAM, details=True, **options)
-            RunFolder(folder).write(f"test-{name}.json", {**found.to_dict(), "beam": BEAM})
-            print(f"{folder}: {name} BLEU {found.bleu:.2f}", flush=True)
+        for name, options in ((search, plain), (f"{search}-tokenized", tokenized)):
+            found = evaluate(
+                translator, pairs, beam=BEAM, length_penalty=alpha, details=True, **options
+            )
+            RunFolder(folder).write(f"test-{name}{which}.json", {**found.to_dict(), "beam": BEAM})
+            print(f"{folder}: {name}{which} BLEU {found.bleu:.2f}", flush=True)
+
+
+def choose_penalty(folders: Sequence[Path], device: str) -> float:
+    """Translate the validation set with each length penalty; give that of the best mean BLEU."""
+    found = []
+    for folder in folders:
+        corpus, translator = _open(folder, device)
+        pairs = read_split(corpus, "valid")
+        sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        score = bleu_scorer(lowercase=translator.lowercase)
+        rows = []
+        for alpha in ALPHAS:
+            every = translator.translate(sources, beam=BEAM, length_penalty=alpha)
+            texts = [one.text for one in every]
+            bleu = round(score(texts, references).score, 2)
+            length = round(_words(texts) / _words(references), 3)
+            rows.append({"alpha": alpha, "bleu": bleu, "length": length})
+            print(f"{folder}: length penalty {alpha:g} BLEU {bleu:.2f}", flush=True)
+        RunFolder(folder).write(PENALTIES, rows)
+        found.append([row["bleu"] for row in rows])
+    means = [statistics.mean(scores) for scores in zip(*found)]
+    return ALPHAS[means.index(max(means))]
+
+
+def _words(texts: Iterable[str]) -> int:
+    return sum(len(text.split()) for text in texts)
+
+
+def _open(folder: Path, device: str) -> tuple[CorpusConfig, Translator]:
+    """Give a run's corpus, as it is written, and its translator."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    corpus = CorpusConfig.from_dict({**config["corpus"], "lowercase": False})
+    return corpus, Translator.load(folder, device=device)
 
 
 def copy_all(groups: Sequence[Values]) -> list[Values]:
@@ -272,11 +151,6 @@ def copy_all(groups: Sequence[Values]) -> list[Values]:
                 }
             )
     return found
-
-
-def kind_of(run: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Name the group of a run: what all its seeds have in common."""
-    return tuple(run[name] for name in KIND)
 
 
 def merge(old: Iterable[Values], new: Sequence[Values]) -> list[Values]:
@@ -353,17 +227,16 @@ def read_name(test: str) -> tuple[str, str, bool]:
 
     >>> read_name("beam5-tokenized-2017-flickr")
     ('2017 flickr', 'beam of 5', True)
+    >>> read_name("beam5-alpha1.5")
+    ('2016', 'beam of 5, α = 1.5', False)
     >>> read_name("greedy")
     ('2016', 'greedy', False)
     """
-    search, *rest = test.split("-")
-    tokenized = rest[:1] == ["tokenized"]
-    found = re.fullmatch(r"beam(\d+)", search)
-    return (
-        " ".join(rest[tokenized:]) or "2016",
-        f"beam of {found[1]}" if found else search,
-        tokenized,
-    )
+    found = re.fullmatch(r"(\w+?)(\d*)(?:-alpha([\d.]+))?(-tokenized)?(?:-(.+))?", test)
+    assert found, test
+    search = f"{found[1]} of {found[2]}" if found[2] else found[1]
+    search += f", α = {found[3]}" if found[3] else ""
+    return (found[5] or "2016").replace("-", " "), search, found[4] is not None
 
 
 def by_set(tests: Mapping[str, Values]) -> dict[tuple[str, str], dict[bool, Values]]:
@@ -409,19 +282,50 @@ def goal_table(groups: Sequence[Values]) -> list[str]:
     lines = []
     for *kind, test, goal in GOALS:
         for group in groups:
-            if kind == [group[name] for name in KIND] and test in group["tests"]:
-                bleu = group["tests"][test]["bleu"]
-                short = goal - bleu["mean"]
-                came = "met" if short <= 0 else f"missed by {short:.2f}"
-                which, search, tokenized = read_name(test)
-                how = f"{which}, {search}" + ", tokenized" * tokenized
-                cells = [group["preset"], _way(group), how, str(goal), _told(bleu), came]
-                lines.append(f"| {' | '.join(cells)} |")
+            if kind == [group[name] for name in KIND]:
+                for name in _beams(group, test):
+                    bleu = group["tests"][name]["bleu"]
+                    short = round(goal - bleu["mean"], 2)
+                    came = "met" if short <= 0 else f"missed by {short:.2f}"
+                    which, search, tokenized = read_name(name)
+                    how = f"{which}, {search}" + ", tokenized" * tokenized
+                    cells = [group["preset"], _way(group), how, str(goal), _told(bleu), came]
+                    lines.append(f"| {' | '.join(cells)} |")
     if not lines:
         return []
     title = "**The project's goals for the mean of the seeds**"
     heads = ["| preset | direction | test | goal | BLEU | result |", "|---|---|---|---:|---:|---|"]
     return [title, "", *heads, *lines, ""]
+
+
+def _beams(group: Values, test: str) -> list[str]:
+    """Name a test of a group, and those that differ from it by their length penalty alone."""
+    usual = read_name(test)
+    return [
+        name for name in group["tests"] if name == test or _without_alpha(read_name(name)) == usual
+    ]
+
+
+def _without_alpha(read: tuple[str, str, bool]) -> tuple[str, str, bool]:
+    which, search, tokenized = read
+    return which, search.partition(",")[0], tokenized
+
+
+def penalty_table(runs: Sequence[Values]) -> list[str]:
+    """Give the lines of a table in Markdown: what each length penalty gave on validation."""
+    tried = [run["penalties"] for run in runs if "penalties" in run]
+    if not tried:
+        return []
+    lines = [
+        f"| {rows[0]['alpha']:g} | {_told(spread(row['bleu'] for row in rows))} | "
+        f"{statistics.mean(row['length'] for row in rows):.0%} |"
+        for rows in zip(*tried, strict=True)
+    ]
+    title = (
+        f"The length penalty α of a beam of {BEAM}, on validation; length: the words of the "
+        "translations, as a share of those of the references:"
+    )
+    return [title, "", "| α | validation BLEU | length |", "|---:|---:|---:|", *lines, ""]
 
 
 def copyist_table(copied: Values | None, groups: Sequence[Values]) -> list[str]:
@@ -509,7 +413,7 @@ def page_lines(record: Values) -> list[str]:
             [run for run in record.get(name, []) if kind_of(run) == kind_of(group)]
             for name in ("runs", "tried")
         )
-        lines += [*_section(group, runs), *trial_table(runs, trials)]
+        lines += [*_section(group, runs), *penalty_table(runs), *trial_table(runs, trials)]
     return [*lines, f"Collected on {card['date']} by `{card['command']}`."]
 
 
@@ -596,7 +500,12 @@ def main() -> None:
     parser.add_argument(
         "--test", action="store_true", help=f"test each with a beam of {BEAM} first"
     )
-    parser.add_argument("--device", default="cpu", help="for --test")
+    parser.add_argument(
+        "--length-penalty",
+        action="store_true",
+        help="choose that of the beam on validation, by the mean of these runs, and test with it",
+    )
+    parser.add_argument("--device", default="cpu", help="for --test and --length-penalty")
     parser.add_argument(
         "--tried", action="store_true", help="the runs are trials of another setting"
     )
@@ -607,7 +516,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.test:
         for folder in options.runs:
-            test_again(folder, options.device)
+            translate_tests(folder, options.device)
+    if options.length_penalty:
+        alpha = choose_penalty(options.runs, options.device)
+        for folder in options.runs:
+            translate_tests(folder, options.device, alpha)
     stored = json.loads(RESULT.read_text("utf-8")) if options.book else {"runs": []}
     runs, tried = ([] if options.anew else stored.get(name, []) for name in ("runs", "tried"))
     read = partial(read_trial, usual=runs) if options.tried else read_run

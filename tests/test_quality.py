@@ -169,8 +169,11 @@ def test_each_test_set_is_translated_plain_and_tokenized(tmp_path, monkeypatch):
         def to_dict(self):
             return score(30.0)
 
-    def evaluate(translator, pairs, *, beam, details, lowercase, language=None):
+    penalties = []
+
+    def evaluate(translator, pairs, *, beam, length_penalty, details, lowercase, language=None):
         assert (beam, lowercase) == (5, False)
+        penalties.append(length_penalty)
         return Found()
 
     monkeypatch.setattr(quality, "read_split", lambda corpus, split: read.append(split))
@@ -178,7 +181,7 @@ def test_each_test_set_is_translated_plain_and_tokenized(tmp_path, monkeypatch):
     translator = SimpleNamespace(lowercase=False)
     monkeypatch.setattr(quality.Translator, "load", lambda folder, device: translator)
     folder = write(tmp_path / "a")
-    quality.test_again(folder, "cpu")
+    quality.translate_tests(folder, "cpu")
     assert read == ["test", "test_2017_flickr", "test_2017_mscoco"]
     assert sorted(quality.read_run(folder)["tests"]) == [
         "beam5",
@@ -189,6 +192,66 @@ def test_each_test_set_is_translated_plain_and_tokenized(tmp_path, monkeypatch):
         "beam5-tokenized-2017-mscoco",
         "greedy",
     ]
+    quality.translate_tests(folder, "cpu", 2.0)
+    assert penalties == [None] * 6 + [2.0] * 6
+    tests = quality.read_run(folder)["tests"]
+    assert tests["beam5-alpha2-tokenized-2017-flickr"]["beam"] == 5
+    assert len(tests) == 13
+
+
+def test_the_length_penalty_with_the_best_mean_validation_is_chosen(tmp_path, monkeypatch):
+    best = {"a": 0.3, "b": 1.0}  # each folder's own best; the mean's is between them
+
+    def load(folder, device):
+        def translate(sources, *, beam, length_penalty):
+            assert (sources, beam) == (["x y"], 5)
+            return [SimpleNamespace(text=f"{folder.name} {length_penalty}")]
+
+        return SimpleNamespace(lowercase=True, translate=translate)
+
+    def bleu_scorer(*, lowercase):
+        assert lowercase
+
+        def score(texts, references):
+            name, alpha = texts[0].split()
+            return SimpleNamespace(score=30 - abs(float(alpha) - best[name]) ** 2)
+
+        return score
+
+    read = []
+    monkeypatch.setattr(quality.Translator, "load", load)
+    monkeypatch.setattr(quality, "bleu_scorer", bleu_scorer)
+    monkeypatch.setattr(
+        quality, "read_split", lambda _, split: read.append(split) or [TextPair("x y", "x y z w")]
+    )
+    folders = [write(tmp_path / name, seed=seed) for seed, name in enumerate(best, 1)]
+    assert quality.choose_penalty(folders, "cpu") == 0.6
+    assert read == ["valid", "valid"]
+    runs = [quality.read_run(folder) for folder in folders]
+    assert runs[0]["penalties"][1] == {"alpha": 0.3, "bleu": 30.0, "length": 0.5}
+    table = quality.penalty_table(runs)
+    assert table[4:7] == [
+        "| 0 | 29.45 ±\u00a00.64 | 50% |",
+        "| 0.3 | 29.76 ±\u00a00.35 | 50% |",
+        "| 0.6 | 29.88 ±\u00a00.05 | 50% |",
+    ]
+    assert quality.penalty_table([{}]) == []
+
+
+def test_a_goal_is_held_against_each_length_penalty():
+    def scored(mean):
+        return {"bleu": {"mean": mean, "spread": 0.1}}
+
+    tests = {"beam5-tokenized": 41.2, "beam5-alpha2-tokenized": 41.3, "greedy": 50.0}
+    tests |= {"beam5-alpha2-tokenized-2017-flickr": 50.0, "beam5-alpha2": 50.0, "beam5": 50.0}
+    group = {"preset": "transformer-tiny", "direction": "en-de", "lowercase": True}
+    group["tests"] = {name: scored(mean) for name, mean in tests.items()}
+    lines = quality.goal_table([group])[4:-1]
+    assert [line.split("|")[3].strip() for line in lines] == [
+        "2016, beam of 5, tokenized",
+        "2016, beam of 5, α = 2, tokenized",
+    ]
+    assert [line.split("|")[-2].strip() for line in lines] == ["missed by 0.10", "met"]
 
 
 def test_the_same_run_twice_is_refused(tmp_path):

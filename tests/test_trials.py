@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from benchmarks import quality, trials
+from benchmarks import finished_runs, trials
 from seqattn.data import Subwords, TextPair
 from seqattn.data.corpora import read_split
 from seqattn.training import RunFolder
@@ -167,7 +167,7 @@ def test_the_command_trains_the_preset_and_says_what_was_tried(
     told = json.loads((folder / "trial.json").read_text(encoding="utf-8"))
     assert told["settings"] == told_as
     assert told["command"].endswith(f"{idea} runs/{idea}-1 --seed 1 --updates 2")
-    monkeypatch.setattr(quality, "read_preset", lambda name: preset)
-    trial = quality.read_trial(folder)
+    monkeypatch.setattr(finished_runs, "read_preset", lambda name: preset)
+    trial = finished_runs.read_trial(folder)
     assert (trial["updates"], trial["averages"]) == (2, told["averages"])
     assert RunFolder(folder).records()[-1]["kind"] == "valid"

@@ -35,6 +35,15 @@ def evaluate(
     ] = None,
     encoding: Annotated[str, Option(help="of these files")] = "utf-8",
     beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 1,
+    length_penalty: Annotated[
+        float | None,
+        Option(
+            min=0,
+            help="of the beam, exponent: 0 favours short translations, larger values long ones; "
+            "choose it on valid",
+            show_default="0.6",
+        ),
+    ] = None,
     lowercase: Annotated[
         bool, Option("--lowercase", help="let BLEU, chrF and exact matches ignore case")
     ] = False,
@@ -65,6 +74,8 @@ def evaluate(
         path = find_checkpoint(choose_run(run))
         if lowercase and tokenized:
             raise fail("--lowercase and --tokenized; expected one: the latter ignores case, too")
+        if beam == 1 and length_penalty is not None:
+            raise fail("--length-penalty needs a --beam of 2 or more")
         pairs, name, [stored] = read_test([path], split, data, encoding)
         if ibm1 and (stored.get("name") != "toy" or any(pair.links is None for pair in pairs)):
             raise fail("--ibm1 needs gold links: a run on the toy corpus, and its test pairs")
@@ -73,6 +84,7 @@ def evaluate(
             translator,
             pairs,
             beam=beam,
+            length_penalty=length_penalty,
             lowercase=lowercase or tokenized or translator.lowercase,
             language=str(stored.get("target", "en")) if tokenized else None,
             details=True,
@@ -82,6 +94,7 @@ def evaluate(
             print(json.dumps({**found.to_dict(), **({"ibm1": rates} if rates else {})}, indent=2))
             return
         search = "greedy search" if beam == 1 else f"beam of {beam}"
+        search += "" if length_penalty is None else f", length penalty {length_penalty:g}"
         print(f"{path}, {name}, {found.sentences} sentences, {search}")
         print("\n".join(score_lines(found, rates)))
 

@@ -153,6 +153,7 @@ def evaluate(
     pairs: Sequence[TextPair],
     *,
     beam: int = 1,
+    length_penalty: float | None = None,
     lowercase: bool = False,
     language: str | None = None,
     details: bool = False,
@@ -167,6 +168,9 @@ def evaluate(
         Held-out pairs.
     beam : int
         Width of the beam; 1 is greedy search.
+    length_penalty : float, optional
+        Of a beam: exponent of :func:`~seqattn.decoding.length_penalty`, that of
+        :meth:`~seqattn.translator.Translator.translate` if not given. To be chosen on validation.
     lowercase : bool
         Whether BLEU, chrF and exact matches ignore case.
     language : str, optional
@@ -183,13 +187,19 @@ def evaluate(
     Raises
     ------
     ValueError
-        If there are no pairs.
+        If there are no pairs, or a length penalty is asked of greedy search or is no penalty.
     ImportError
         If sacrebleu is missing.
     """
     if not pairs:
         raise ValueError("no sentence pairs to evaluate on; expected at least one")
-    found = translator.translate([pair.source for pair in pairs], beam=beam)
+    if beam == 1 and length_penalty is not None:
+        raise ValueError(
+            f"length_penalty={length_penalty} with beam=1; expected a beam of 2 or more: greedy "
+            "search has no length penalty"
+        )
+    penalty = {} if length_penalty is None else {"length_penalty": length_penalty}
+    found = translator.translate([pair.source for pair in pairs], beam=beam, **penalty)
     texts, references = [known.text for known in found], [pair.target for pair in pairs]
     fold = (lambda lines: [line.lower() for line in lines]) if lowercase else list
     score = bleu_scorer(lowercase=lowercase, language=language)

@@ -163,6 +163,8 @@ def test_evaluation_repeats_the_scores_of_the_training(trained, run, tmp_path):
     text = run("evaluate", "--split", "valid", "--beam", 2, "--lowercase").out
     assert "valid, 6 sentences, beam of 2" in text[0]
     assert "case:lc" in text[1]
+    text = run("evaluate", "--split", "valid", "--beam", 2, "--length-penalty", 1.5).out
+    assert "valid, 6 sentences, beam of 2, length penalty 1.5" in text[0]
     write_table(tmp_path / "more.tsv", numbers(3, seed=9))
     assert "more.tsv, 3 sentences, greedy search" in run("evaluate", "--data", "more.tsv").out[0]
 
@@ -394,6 +396,7 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
             "--length-penalty and --coverage-penalty",
         ),
         ("translate eins --beam 1 --coverage-penalty 1", "need a --beam of 2 or more"),
+        ("evaluate --run toy --length-penalty 1", "needs a --beam of 2 or more"),
         ("translate eins --samples 2 --n-best 2", "--samples and --n-best; expected one"),
         ("train --data multi30k", "SEQATTN_DATA is set, and there is no"),
         ("train --valid numbers.tsv", "--valid is for files of your own; toy has its own"),

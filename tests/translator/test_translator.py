@@ -9,8 +9,10 @@ import torch
 from seqattn.data import TextPair, Vocabularies, encode_pairs
 from seqattn.evaluation import alignment_links, evaluate
 from seqattn.evaluation.evaluate import METHOD, THRESHOLD
+from seqattn.metrics import corpus_bleu
 from seqattn.models import ModelConfig, build_model
 from seqattn.translator import Translator
+from seqattn.translator.translator import LENGTH_PENALTY
 
 PAIRS = [
     TextPair("the cat sat on the mat", "le chat s'est assis sur le tapis", frozenset({(1, 1)})),
@@ -144,6 +146,21 @@ def test_a_perfect_translator_scores_full_marks():
     texts = [f.text for f in translator.translate(SENTENCES, beam=1)]
     found = evaluate(translator, [TextPair(*pair) for pair in zip(SENTENCES, texts)])
     assert (found.exact, found.bleu) == (1.0, pytest.approx(100))
+
+
+def test_the_length_penalty_of_an_evaluation_is_that_of_its_beam(unchecked):
+    translator = make()
+    sources = [pair.source for pair in PAIRS]
+    for penalty in (0.0, 5.0):
+        texts = [f.text for f in translator.translate(sources, beam=3, length_penalty=penalty)]
+        found = evaluate(translator, PAIRS, beam=3, length_penalty=penalty)
+        assert found.bleu == corpus_bleu(texts, [pair.target for pair in PAIRS]).score
+    usual = evaluate(translator, PAIRS, beam=3)
+    assert usual == evaluate(translator, PAIRS, beam=3, length_penalty=LENGTH_PENALTY)
+    with pytest.raises(ValueError, match=r"length_penalty=1\.0 with beam=1; expected a beam of 2"):
+        evaluate(translator, PAIRS, length_penalty=1.0)
+    with pytest.raises(ValueError, match="length_penalty"):
+        evaluate(translator, PAIRS, beam=2, length_penalty=-1.0)
 
 
 def test_evaluating_leaves_the_training_flag_and_the_random_numbers_alone():
