@@ -299,11 +299,10 @@ def goal_table(groups: Sequence[Values]) -> list[str]:
 
 
 def _beams(group: Values, test: str) -> list[str]:
-    """Name a test of a group, and those that differ from it by their length penalty alone."""
+    """Name a test of a group, and then those that differ from it by their length penalty alone."""
     usual = read_name(test)
-    return [
-        name for name in group["tests"] if name == test or _without_alpha(read_name(name)) == usual
-    ]
+    found = [name for name in group["tests"] if _without_alpha(read_name(name)) == usual]
+    return sorted(found, key=lambda name: name != test)
 
 
 def _without_alpha(read: tuple[str, str, bool]) -> tuple[str, str, bool]:

@@ -6,6 +6,7 @@
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
 #     minutes: 65
+#     optional: 15
 #     covers: [F-01, F-32, T-01, V-03, D-01]
 # ---
 

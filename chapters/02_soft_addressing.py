@@ -6,6 +6,7 @@
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
 #     minutes: 85
+#     optional: 20
 #     covers: [F-02, F-03, F-04, F-19, F-26, V-02, D-02, P-01]
 # ---
 

@@ -6,6 +6,7 @@
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
 #     minutes: 100
+#     optional: 15
 #     covers: [F-05, F-06, F-09, W-01, W-04, D-03, D-04, D-13, D-20, D-21]
 #     exercise: 03_additive
 # ---
@@ -816,7 +817,7 @@ for found in translator.translate(mine):
 # In the run stored here the second translation is wrong in a telling way. The frame around the verb, *mon
 # frère ne … pas le chien*, is right; the verb is not *voit*, "sees".
 #
-# ### Three seeds, with and without the penalty
+# ### Three seeds, with and without the penalty (optional)
 #
 # The same training was repeated from three seeds, with the penalty and without it, and judged once on the
 # {{ sizes["test"] }} test sentences. BLEU judges greedy translations: each step writes its most probable word.
@@ -999,6 +1000,9 @@ for name, found in runs.items():
 # ```
 
 # %% tags=["hide-input"]
+from seqattn.data import measured
+from seqattn.plots import ResultTable, experiment_card
+
 real = measured("captions")
 experiment_card(real["card"])
 

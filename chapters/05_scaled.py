@@ -6,6 +6,7 @@
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
 #     minutes: 60
+#     optional: 5
 #     covers: [F-10, F-11, F-12, F-31, D-07, D-13, D-22, V-04, V-08, V-15, T-03, M-03, M-04, M-10]
 #     exercise: 05_scaled
 # ---

@@ -242,7 +242,7 @@ def test_a_goal_is_held_against_each_length_penalty():
     def scored(mean):
         return {"bleu": {"mean": mean, "spread": 0.1}}
 
-    tests = {"beam5-tokenized": 41.2, "beam5-alpha2-tokenized": 41.3, "greedy": 50.0}
+    tests = {"beam5-alpha2-tokenized": 41.3, "beam5-tokenized": 41.2, "greedy": 50.0}
     tests |= {"beam5-alpha2-tokenized-2017-flickr": 50.0, "beam5-alpha2": 50.0, "beam5": 50.0}
     group = {"preset": "transformer-tiny", "direction": "en-de", "lowercase": True}
     group["tests"] = {name: scored(mean) for name, mean in tests.items()}

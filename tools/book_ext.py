@@ -179,7 +179,8 @@ def _launch_row(docname: str, notebook: Path) -> str:
     source = posixpath.relpath(f"notebooks/{docname}.ipynb", posixpath.dirname(docname))
     parts = []
     if minutes := metadata.get("minutes"):
-        parts.append(f'<span class="launch-time">{int(minutes)} min</span>')
+        spare = f" ({spare} optional)" if (spare := metadata.get("optional")) else ""
+        parts.append(f'<span class="launch-time">{int(minutes)} min{spare}</span>')
     parts.append(f'<a class="launch" href="{html.escape(source)}" download>Download notebook</a>')
     if colab := address.colab(f"notebooks/{docname}.ipynb"):
         parts.append(f'<a class="launch" href="{html.escape(colab)}">Open in Colab</a>')

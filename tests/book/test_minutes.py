@@ -26,6 +26,21 @@ def test_the_formula():
     assert minutes.minutes("# %% [markdown]\n# Little.\n") == 5
 
 
+def test_optional_sections_end_where_a_heading_of_their_level_begins():
+    said = "word " * 1198  # with the two or three of a heading, ten minutes
+    headings = (
+        "## A",
+        "## B (optional)",
+        "### Under B",
+        "### C (optional)",
+        "## D",
+        "### E (optional)",
+    )
+    text = "".join(f"# %% [markdown]\n# {heading}\n# {said}\n" for heading in headings)
+    assert minutes.optional(text) == 40  # B with what is under it, and E
+    assert minutes.optional(TEXT.format(words="word")) == 0
+
+
 @pytest.fixture(scope="module")
 def pages():
     return minutes.pages()
@@ -33,7 +48,11 @@ def pages():
 
 def test_a_chapter_says_how_long_it_takes(pages):
     found = (*pages, *minutes.appendices())
-    times = {path.name: time for path, time in found if path.parent.name == "chapters"}
+    times = {
+        path.name: (time, minutes.optional(path.read_text(encoding="utf-8")))
+        for path, time in found
+        if path.parent.name == "chapters"
+    }
     said = {name: minutes.said(minutes.ROOT / "chapters" / name) for name in times}
     assert said == times, "python -m tools.minutes --write"
 
