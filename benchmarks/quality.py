@@ -56,12 +56,13 @@ from seqattn.evaluation import copy_nearest, evaluate, one_word_away
 from seqattn.evaluation.evaluate import bleu_scorer
 from seqattn.training import RunFolder
 from seqattn.translator import Translator
+from seqattn.translator.translator import LENGTH_PENALTY
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "seqattn" / "data" / "measured" / "multi30k.json"
 PAGE = ROOT / "chapters" / "training_runs.md"
 BEAM = 5
-ALPHAS = 0.0, 0.3, 0.6, 1.0, 1.5, 2.0, 2.5  # length penalties to choose from; 0.6 is the usual one
+ALPHAS = 0.0, 0.3, LENGTH_PENALTY, 1.0, 1.5, 2.0, 2.5  # length penalties to choose from
 MORE_TESTS = "test_2017_flickr", "test_2017_mscoco"  # of Multi30k; the first, of 2016, is "test"
 # What the project wanted of the mean over seeds: preset, direction, lower case or not, test, BLEU.
 GOALS = (
@@ -83,7 +84,7 @@ def translate_tests(folder: Path, device: str, alpha: float | None = None) -> No
     search = f"beam{BEAM}" if alpha is None else f"beam{BEAM}-alpha{alpha:g}"
     for split in ("test", *(MORE_TESTS if corpus.name == "multi30k" else ())):
         pairs = read_split(corpus, split)
-        which = split.removeprefix("test").replace("_", "-")
+        which = _which(split)
         for name, options in ((search, plain), (f"{search}-tokenized", tokenized)):
             found = evaluate(
                 translator, pairs, beam=BEAM, length_penalty=alpha, details=True, **options
@@ -92,8 +93,16 @@ def translate_tests(folder: Path, device: str, alpha: float | None = None) -> No
             print(f"{folder}: {name}{which} BLEU {found.bleu:.2f}", flush=True)
 
 
+def _which(split: str) -> str:
+    """Give the end of a test's name that tells its set: "-2017-flickr"; "" for that of 2016."""
+    return split.removeprefix("test").replace("_", "-")
+
+
 def choose_penalty(folders: Sequence[Path], device: str) -> float:
     """Translate the validation set with each length penalty; give that of the best mean BLEU."""
+    if len({kind_of(read_run(folder)) for folder in folders}) > 1:
+        raise SystemExit("the runs are of several presets or directions; expected runs of one, for "
+                         "one length penalty is chosen for all")  # fmt: skip
     found = []
     for folder in folders:
         corpus, translator = _open(folder, device)
@@ -109,9 +118,17 @@ def choose_penalty(folders: Sequence[Path], device: str) -> float:
             rows.append({"alpha": alpha, "bleu": bleu, "length": length})
             print(f"{folder}: length penalty {alpha:g} BLEU {bleu:.2f}", flush=True)
         RunFolder(folder).write(PENALTIES, rows)
-        found.append([row["bleu"] for row in rows])
-    means = [statistics.mean(scores) for scores in zip(*found)]
-    return ALPHAS[means.index(max(means))]
+        found.append(rows)
+    return best_penalty(found)["alpha"]
+
+
+def best_penalty(tried: Sequence[Sequence[Values]]) -> Values:
+    """Give a row of the length penalty whose mean BLEU over the runs is best."""
+    return max(zip(*tried, strict=True), key=_mean_bleu)[0]
+
+
+def _mean_bleu(rows: Iterable[Values]) -> float:
+    return statistics.mean(row["bleu"] for row in rows)
 
 
 def _words(texts: Iterable[str]) -> int:
@@ -240,7 +257,7 @@ def read_name(test: str) -> tuple[str, str, bool]:
 
 
 def by_set(tests: Mapping[str, Values]) -> dict[tuple[str, str], dict[bool, Values]]:
-    """Put the scores of one translation of a test set together: by tokenised or not."""
+    """Put the scores of one search on one test set together: by tokenised or not."""
     found: dict[tuple[str, str], dict[bool, Values]] = {}
     for name, test in tests.items():
         which, search, tokenized = read_name(name)
@@ -315,14 +332,16 @@ def penalty_table(runs: Sequence[Values]) -> list[str]:
     tried = [run["penalties"] for run in runs if "penalties" in run]
     if not tried:
         return []
+    chosen = best_penalty(tried)["alpha"]
     lines = [
-        f"| {rows[0]['alpha']:g} | {_told(spread(row['bleu'] for row in rows))} | "
+        f"| {rows[0]['alpha']:g}{' (chosen)' * (rows[0]['alpha'] == chosen)} | "
+        f"{_told(spread(row['bleu'] for row in rows))} | "
         f"{statistics.mean(row['length'] for row in rows):.0%} |"
         for rows in zip(*tried, strict=True)
     ]
     title = (
-        f"The length penalty α of a beam of {BEAM}, on validation; length: the words of the "
-        "translations, as a share of those of the references:"
+        f"The exponent α of the length penalty of a beam of {BEAM}, on validation; length: the "
+        "words of the translations, as a share of those of the references:"
     )
     return [title, "", "| α | validation BLEU | length |", "|---:|---:|---:|", *lines, ""]
 
@@ -337,7 +356,7 @@ def copyist_table(copied: Values | None, groups: Sequence[Values]) -> list[str]:
     heads = ["| direction | test set | captions | one word away | BLEU | BLEU, tokenized |"]
     heads += ["|---|---|---:|---:|---:|---:|"]
     lines = [
-        f"| {_way(one)} | {one['split'].replace('_', ' ')} | {one['sentences']:,} | "
+        f"| {_way(one)} | {read_name('greedy' + _which(one['split']))[0]} | {one['sentences']:,} | "
         f"{one['one_word_away']:,} | {one['bleu']:.1f} | {one['tokenized']:.1f} |"
         for one in rows
     ]
@@ -354,22 +373,25 @@ def trial_table(runs: Sequence[Values], trials: Sequence[Values]) -> list[str]:
     """Give the lines of a table in Markdown: trials of other settings beside a preset's runs."""
     if not trials:
         return []
-    told = {"as above": list(runs)}
+    told = {"those of the tables": list(runs)} if runs else {}
     for trial in trials:
         told.setdefault(_tried(trial), []).append(trial)
     lines = [
         f"| {name} | {', '.join(str(run['seed']) for run in same)} | "
         f"{_ends([run['updates'] for run in same])} | {_ends([run['epochs'] for run in same])} | "
+        f"{', '.join(sorted({_precision(run) for run in same}))} | "
         f"{_ends([max(point['bleu'] for point in run['log']) for run in same], 1)} | "
         f"{_ends([run['log'][-1]['perplexity'] for run in same], 2)} |"
         for name, same in told.items()
     ]
-    heads = ["| setting | seeds | updates | epochs | best BLEU, greedy | last perplexity |"]
-    heads += ["|---|---|---:|---:|---:|---:|"]
+    heads = [
+        "| setting | seeds | updates | epochs | precision | best BLEU, greedy | last perplexity |"
+    ]
+    heads += ["|---|---|---:|---:|---|---:|---:|"]
     commands = ["```bash", *(trial["command"] for trial in trials), "```"]
-    title = "Tried beside it, on validation alone; of several seeds the lowest and the highest:"
+    title = "Other settings, on validation; of several seeds the lowest and the highest:"
     found = [title, "", *heads, *lines, "", *average_table(trials)]
-    return [*found, "The trials were trained by", "", *commands, ""]
+    return [*found, "The commands of the other settings:", "", *commands, ""]
 
 
 def average_table(trials: Sequence[Values]) -> list[str]:
@@ -388,6 +410,11 @@ def average_table(trials: Sequence[Values]) -> list[str]:
     ]
     title = "The mean of ten validations' weights, chosen in three ways, on validation again:"
     return [title, "", *heads, *lines, ""]
+
+
+def _precision(run: Values) -> str:
+    """Name the numbers that a training computed in; a trial that does not say so took 32 bits."""
+    return "bf16" if "--precision bf16" in run["command"] else "fp32"
 
 
 def _tried(trial: Values) -> str:
@@ -413,7 +440,7 @@ def page_lines(record: Values) -> list[str]:
             for name in ("runs", "tried")
         )
         lines += [*_section(group, runs), *penalty_table(runs), *trial_table(runs, trials)]
-    return [*lines, f"Collected on {card['date']} by `{card['command']}`."]
+    return [*lines, f"Written on {card['date']} by `{card['command']}`."]
 
 
 def _section(group: Values, runs: Sequence[Values]) -> list[str]:
@@ -447,9 +474,9 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
     lines += [
         "| update | " + " | ".join(f"{point['update']:,}" for point in points) + " |",
         "|---|" + "---:|" * len(points),
-        "| training loss, nats | " + " | ".join(f"{p['loss']:.2f}" for p in points) + " |",
+        "| training loss | " + " | ".join(f"{p['loss']:.2f}" for p in points) + " |",
         "| validation BLEU, greedy | " + " | ".join(f"{p['bleu']:.1f}" for p in points) + " |",
-        "| perplexity | " + " | ".join(f"{p['perplexity']:.2f}" for p in points) + " |",
+        "| validation perplexity | " + " | ".join(f"{p['perplexity']:.2f}" for p in points) + " |",
         "",
     ]
     places: dict[str, list[str]] = {}
@@ -460,11 +487,11 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
             f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)} on {machine}"
             for machine, seeds in places.items()
         )
-        place = f" (machines: {where})"
+        place = f"Machines: {where}. "
     else:
-        place = f" on {first['machine']}" if first["machine"] else ""
+        place = f"Trained on {first['machine']}. " if first["machine"] else ""
     commands = [run["command"] for run in runs]
-    return [*lines, f"Trained{place} by", "", "```bash", *commands, "```", ""]
+    return [*lines, f"{place}The commands:", "", "```bash", *commands, "```", ""]
 
 
 def _signatures(groups: Sequence[Values]) -> list[str]:
@@ -518,14 +545,17 @@ def main() -> None:
             translate_tests(folder, options.device)
     if options.length_penalty:
         alpha = choose_penalty(options.runs, options.device)
-        for folder in options.runs:
+        for folder in options.runs if alpha != LENGTH_PENALTY else ():
             translate_tests(folder, options.device, alpha)
-    stored = json.loads(RESULT.read_text("utf-8")) if options.book else {"runs": []}
-    runs, tried = ([] if options.anew else stored.get(name, []) for name in ("runs", "tried"))
-    read = partial(read_trial, usual=runs) if options.tried else read_run
+    stored = json.loads(RESULT.read_text("utf-8"))
+    read = partial(read_trial, usual=stored["runs"]) if options.tried else read_run
     found = [read(folder) for folder in options.runs]
+    before = {run["command"]: run["machine"] for run in stored["runs"]}
     for run in found:
-        run["machine"] = options.machine
+        # Who collects a run again, with more tests, need not say again where it was trained.
+        run["machine"] = options.machine or before.get(run["command"])
+    kept = options.book and not options.anew
+    runs, tried = (stored.get(name, []) if kept else [] for name in ("runs", "tried"))
     if options.tried:
         commands = {run["command"] for run in found}
         tried = [run for run in tried if run["command"] not in commands] + found
@@ -539,6 +569,8 @@ def main() -> None:
         copied = {"card": {**card, "command": command}, "rows": copy_all(groups)}
     record = {"card": card, "runs": runs, "groups": groups, "copyist": copied, "tried": tried}
     print("\n".join([*summary_table(groups), "", *copyist_table(copied, groups)]))
+    if options.tried:
+        print("\n".join(trial_table([], found)))
     if options.book:
         RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         write_block("training runs", ["", *page_lines(record), ""], PAGE)

@@ -1,8 +1,8 @@
 """Ideas that no preset uses, tried on one: ``python -m benchmarks.trials pieces RUN --seed 1``.
 
-Trains the preset ``transformer-tiny`` from English to German as the runs of ``chapters/
-training_runs.md`` were trained, but in 32 bits and with one idea more, for as many updates unless
-``--updates`` says otherwise:
+Trains the preset ``transformer-tiny`` from English to German as the three runs with 40 epochs in
+``chapters/training_runs.md`` were trained, but in 32 bits and with one idea more, for as many
+updates unless ``--updates`` says otherwise:
 
 pieces
     Dropout of pieces: each time a sentence is read, each possible merge of the byte-pair encoding
@@ -60,7 +60,7 @@ RATE = 0.1  # of the merges left out, as the paper has it for most languages
 AGREEMENT = 5.0  # alpha of R-Drop, as the paper has it for translation
 TRIED = {"pieces": {"dropout of pieces": RATE}, "rdrop": {"R-Drop": AGREEMENT}}
 TOGETHER = 32  # tokens whose two readings are compared at a time
-UPDATES = 8_800  # of the preset's runs in this direction
+UPDATES = 8_800  # of 40 epochs, of those that the trials are compared with
 AVERAGED = 10  # validations, as in the preset
 # Into words of bytes, each written as a letter: what the vocabulary does before it merges.
 SPLITTER = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -233,9 +233,12 @@ def test_the_length_penalty_with_the_best_mean_validation_is_chosen(tmp_path, mo
     assert table[4:7] == [
         "| 0 | 29.45 ±\u00a00.64 | 50% |",
         "| 0.3 | 29.76 ±\u00a00.35 | 50% |",
-        "| 0.6 | 29.88 ±\u00a00.05 | 50% |",
+        "| 0.6 (chosen) | 29.88 ±\u00a00.05 | 50% |",
     ]
     assert quality.penalty_table([{}]) == []
+    folders.append(write(tmp_path / "c", pair=("en", "de")))
+    with pytest.raises(SystemExit, match="of several presets or directions; expected runs of one"):
+        quality.choose_penalty(folders, "cpu")
 
 
 def test_a_goal_is_held_against_each_length_penalty():
@@ -305,7 +308,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     assert "| validation BLEU, greedy | 10.0 | 31.0 | 30.0 |" in text
     assert "--preset luong --seed 1 --precision bf16" in text
     assert f"`{SIGNATURE}`" in text
-    assert "Trained on one H100 by" in text
+    assert "Trained on one H100. The commands:" in text
     stored = json.loads(result.read_text(encoding="utf-8"))
     assert len(stored["runs"]) == 3
     assert stored["groups"] == quality.aggregate(stored["runs"])
@@ -325,7 +328,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     quality.main()
     monkeypatch.setattr("sys.argv", ["quality", fourth, "--book", "--anew"])
     quality.main()
-    assert "| de-en | test | 1,000 | 13 | 8.1 | 7.9 |" in page.read_text(encoding="utf-8")
+    assert "| de-en | 2016 | 1,000 | 13 | 8.1 | 7.9 |" in page.read_text(encoding="utf-8")
     assert json.loads(result.read_text(encoding="utf-8"))["copyist"]["rows"] == [row]
     assert "| luong | de-en | 1 | 2016 | greedy |" in page.read_text(encoding="utf-8")
 
@@ -342,8 +345,11 @@ def test_a_trial_is_shown_by_its_validations_beside_the_presets(tmp_path, monkey
         monkeypatch.setattr("sys.argv", ["quality", *call, "--book"])
         quality.main()
     text = page.read_text(encoding="utf-8")
-    assert "| as above | 1, 2 | 450 | 1 | 31.0 to\u00a032.0 | 3.23 to\u00a03.33 |" in text
-    assert text.count("| smoothing 0.2 | 1 | 450 | 1 | 34.0 | 3.03 |") == 1
+    assert (
+        "| those of the tables | 1, 2 | 450 | 1 | bf16 | 31.0 to\u00a032.0 | 3.23 to\u00a03.33 |"
+        in text
+    )
+    assert text.count("| smoothing 0.2 | 1 | 450 | 1 | bf16 | 34.0 | 3.03 |") == 1
     assert "--seed 1 --precision bf16 --set smoothing=0.2" in text
     assert "| luong | de-en | 2 | 2016 | greedy |" in text
     [stored] = json.loads(result.read_text(encoding="utf-8"))["tried"]
@@ -363,9 +369,37 @@ def test_a_trial_that_says_what_it_tried_is_shown_with_its_averages(tmp_path):
     assert (trial["settings"], trial["command"]) == tuple(told.values())
     usual = quality.read_run(write(tmp_path / "usual", seed=2))
     lines = quality.trial_table([usual], [trial])
-    assert "| dropout of pieces 0.1 | 2 | 450 | 1 | 32.0 | 3.23 |" in lines
+    assert "| dropout of pieces 0.1 | 2 | 450 | 1 | fp32 | 32.0 | 3.23 |" in lines
     assert "| dropout of pieces 0.1 | 2 | last | 33.0 | 3.02 |" in lines
     assert told["command"] in lines
+
+
+def test_without_the_book_a_trial_is_held_beside_its_runs_and_printed(
+    tmp_path, monkeypatch, capsys
+):
+    result = tmp_path / "result.json"
+    usual = quality.read_run(write(tmp_path / "usual"))
+    result.write_text(json.dumps({"runs": [{**usual, "epochs": 4, "machine": None}]}))
+    monkeypatch.setattr(quality, "RESULT", result)
+    longer = str(write(tmp_path / "longer", epochs=3.0))
+    monkeypatch.setattr("sys.argv", ["quality", longer, "--tried"])
+    quality.main()
+    assert "| epochs 1 | 1 | 450 | 1 | bf16 | 31.0 | 3.33 |" in capsys.readouterr().out
+
+
+def test_a_run_that_is_collected_again_keeps_its_machine(tmp_path, monkeypatch):
+    result = tmp_path / "result.json"
+    folder = write(tmp_path / "a")
+    run = quality.read_run(folder)
+    result.write_text(json.dumps({"runs": [{**run, "machine": "a laptop"}]}))
+    page = tmp_path / "page.md"
+    page.write_text(f"{MARKS[0]}old\n{MARKS[1]}\n", encoding="utf-8")
+    for name, path in (("PAGE", page), ("RESULT", result), ("ROOT", tmp_path)):
+        monkeypatch.setattr(quality, name, path)
+    monkeypatch.setattr("sys.argv", ["quality", str(folder), "--book"])
+    quality.main()
+    [again] = json.loads(result.read_text(encoding="utf-8"))["runs"]
+    assert again["machine"] == "a laptop"
 
 
 def test_a_trial_of_nothing_new_is_refused(tmp_path):
@@ -424,7 +458,7 @@ def test_what_copying_gives_stands_beside(monkeypatch):
     assert set(languages) == {None, "en"}
     record = {"card": CARD, "rows": copied}
     lines = "\n".join(quality.copyist_table(record, groups))
-    assert f"| de-en, lower case | test | 1 | 1 | {folded['bleu']:.1f} |" in lines
+    assert f"| de-en, lower case | 2016 | 1 | 1 | {folded['bleu']:.1f} |" in lines
     assert f"Scored on {CARD['date']} by" in lines
     assert quality.copyist_table(record, [{"direction": "en-de", "lowercase": True}]) == []
     assert quality.copyist_table(None, groups) == []
