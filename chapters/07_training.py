@@ -263,14 +263,14 @@ for split in ("short", "long"):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **Short sentences.** Every setting returns the same BLEU and the same mean log-probability: greedy search already finds what a beam of 20 finds.
+# **Short sentences.** Every setting gives the same BLEU and mean log-probability: greedy search already finds what a beam of 20 finds.
 #
 # **Long ones.** A wider beam finds likelier sentences, not better ones. From 1 to 20 mean log-probability rises,
 # {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter.
 # From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the
 # interval just leaves out zero. {cite:t}`koehn2017` reported that too, and
 # {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with
-# intervals above zero.
+# intervals above zero. For [captions](training_runs.md) validation chose 2, which lowered test BLEU.
 #
 # **Whose fault?** The test finds no search error in any row. The narrow beams did miss likelier
 # sentences; otherwise the log-probability could not rise. But every wrong translation was *more* probable than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
@@ -282,8 +282,7 @@ for split in ("short", "long"):
 # The test can see a search error only where the reference itself is likely, and with a penalty the search seeks another
 # score; then the test only hints. The fall from 5 to 20 and the rise with the length penalty both come from length. BLEU is a
 # brevity penalty ({eq}`eq-brevity` of chapter 17) times a mean of precisions of $n$-grams (runs of $n$ words): the brevity penalty
-# moves more than BLEU does, and the precisions move in the
-# opposite direction.
+# moves more than BLEU does, and the precisions move the other way.
 #
 # </details>
 

@@ -197,11 +197,11 @@ def test_the_table_of_long_runs_is_that_of_the_file():
                 assert cell.endswith(f"({len(test['seeds'])})")
 
 
-def test_the_transformers_two_directions_had_different_epochs():
-    runs = [run for run in measured("multi30k")["runs"] if run["preset"] == "transformer-tiny"]
-    found = {direction: {round(run["epochs"]) for run in runs if run["direction"] == direction}
-             for direction in ("en-de", "de-en")}  # fmt: skip
-    assert found == {"en-de": {40}, "de-en": {60}}
+def test_one_penalty_was_chosen_on_validation_and_is_not_in_this_table():
+    groups = measured("multi30k")["groups"]
+    chosen = {g["preset"] for g in groups if any("alpha" in name for name in g["tests"])}
+    assert chosen == {"transformer-tiny"}
+    assert "α" not in printed('measured("multi30k")')
 
 
 def test_every_model_is_in_the_last_table():
