@@ -336,7 +336,7 @@ def penalty_table(runs: Sequence[Values]) -> list[str]:
     lines = [
         f"| {rows[0]['alpha']:g}{' (chosen)' * (rows[0]['alpha'] == chosen)} | "
         f"{_told(spread(row['bleu'] for row in rows))} | "
-        f"{statistics.mean(row['length'] for row in rows):.0%} |"
+        f"{statistics.mean(row['length'] for row in rows):.1%} |"
         for rows in zip(*tried, strict=True)
     ]
     title = (

@@ -231,9 +231,9 @@ def test_the_length_penalty_with_the_best_mean_validation_is_chosen(tmp_path, mo
     assert runs[0]["penalties"][1] == {"alpha": 0.3, "bleu": 30.0, "length": 0.5}
     table = quality.penalty_table(runs)
     assert table[4:7] == [
-        "| 0 | 29.45 ±\u00a00.64 | 50% |",
-        "| 0.3 | 29.76 ±\u00a00.35 | 50% |",
-        "| 0.6 (chosen) | 29.88 ±\u00a00.05 | 50% |",
+        "| 0 | 29.45 ±\u00a00.64 | 50.0% |",
+        "| 0.3 | 29.76 ±\u00a00.35 | 50.0% |",
+        "| 0.6 (chosen) | 29.88 ±\u00a00.05 | 50.0% |",
     ]
     assert quality.penalty_table([{}]) == []
     folders.append(write(tmp_path / "c", pair=("en", "de")))
