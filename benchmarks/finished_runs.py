@@ -16,6 +16,7 @@ from seqattn.translator import Translator
 
 KIND = ("preset", "direction", "lowercase")  # what runs share that differ by their seeds alone
 POINTS = 6  # of a training log
+MORE_TESTS = "test_2017_flickr", "test_2017_mscoco"  # of Multi30k; the first, of 2016, is "test"
 PENALTIES = "penalties.json"  # in a run's folder: what each length penalty gave on validation
 Values = dict[str, Any]
 
@@ -73,6 +74,8 @@ def read_tests(folder: Path) -> dict[str, Values]:
         tests[name] = {"beam": beam} | {
             key: found[key] for key in ("bleu", "chrf", "signature", "sentences")
         }
+        if found.get("length_ratio") is not None:  # older tests do not have it
+            tests[name]["length_ratio"] = round(found["length_ratio"], 4)
     return tests
 
 
@@ -185,3 +188,53 @@ def parameters_of(folder: Path) -> int | None:
         return None
     translator = Translator.load(path)
     return sum(p.numel() for p in translator.model.parameters())
+
+
+def which_set(split: str) -> str:
+    """Give the end of a test's name that tells its set: "-2017-flickr"; "" for that of 2016."""
+    return split.removeprefix("test").replace("_", "-")
+
+
+def name_set(split: str) -> str:
+    """Name a test set for readers: its year, and of 2017 whose captions."""
+    return read_name("greedy" + which_set(split))[0]
+
+
+def spread(values: Iterable[float]) -> Values:
+    """Give mean, standard deviation between seeds, and the values themselves."""
+    found = list(values)
+    return {
+        "mean": round(statistics.mean(found), 2),
+        "spread": round(statistics.stdev(found), 2) if len(found) > 1 else None,
+        "values": [round(value, 2) for value in found],
+    }
+
+
+def way(group: Values) -> str:
+    return group["direction"] + (", lower case" if group["lowercase"] else "")
+
+
+def read_name(test: str) -> tuple[str, str, bool]:
+    """Give the test set, the search, and whether BLEU is of lower-cased tokens, from a test's name.
+
+    >>> read_name("beam5-tokenized-2017-flickr")
+    ('2017 flickr', 'beam of 5', True)
+    >>> read_name("beam5-alpha1.5")
+    ('2016', 'beam of 5, α = 1.5', False)
+    >>> read_name("greedy")
+    ('2016', 'greedy', False)
+    """
+    found = re.fullmatch(r"(\w+?)(\d*)(?:-alpha([\d.]+))?(-tokenized)?(?:-(.+))?", test)
+    assert found, test
+    search = f"{found[1]} of {found[2]}" if found[2] else found[1]
+    search += f", α = {found[3]}" if found[3] else ""
+    return (found[5] or "2016").replace("-", " "), search, found[4] is not None
+
+
+def by_set(tests: Mapping[str, Values]) -> dict[tuple[str, str], dict[bool, Values]]:
+    """Put the scores of one search on one test set together: by tokenised or not."""
+    found: dict[tuple[str, str], dict[bool, Values]] = {}
+    for name, test in tests.items():
+        which, search, tokenized = read_name(name)
+        found.setdefault((which, search), {})[tokenized] = test
+    return dict(sorted(found.items()))

@@ -36,10 +36,8 @@ from benchmarks import quality
 from benchmarks.gpu_job import Job, Row, UnfinishedError, full, tiny, told
 from benchmarks.gpu_parts import ROOT, parts
 from benchmarks.measure import processor, told_range, write_block
-from benchmarks.race import (
-    Standing,
-    standing_lines,
-)
+from benchmarks.quality_tables import summary_table
+from benchmarks.race import Standing, standing_lines
 from benchmarks.study import MEASURED, Study
 from seqattn.process import prepare_process
 
@@ -263,7 +261,7 @@ def page_lines(record: dict | None) -> list[str]:
             lines += ["JoeyNMT was not at hand.", ""]
     for found_row in rows.get("quality", []):
         groups = quality.aggregate([found_row["run"]])
-        show("Transformer-tiny to the end of its preset", quality.summary_table(groups, costs=True))
+        show("Transformer-tiny to the end of its preset", summary_table(groups, costs=True))
     for kind, key, way, took, title in WAYS:
         if found := rows.get(kind):
             # A precision that all rows share stands above: phones have no room for its column.

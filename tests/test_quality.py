@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import quality
+from benchmarks import quality, quality_tables
 from seqattn.data import TextPair, measured
 from seqattn.data.pairs import lower_case
 from seqattn.training import read_preset
@@ -139,7 +139,7 @@ def test_scores_that_were_computed_in_different_ways_are_not_averaged(tmp_path):
 def test_both_scores_of_a_translation_stand_in_one_row(tmp_path):
     more = {"test-beam5": score(31.0, beam=5), "test-beam5-tokenized": score(33.0, beam=5)}
     groups = quality.aggregate([quality.read_run(write(tmp_path / "a", tests=more))])
-    lines = quality.summary_table(groups)
+    lines = quality_tables.summary_table(groups)
     assert "| luong | de-en | 1 | 2016 | beam of 5 | 31.00 | 33.00 | 51.00 |" in lines
     assert len(lines) == 2 + 2  # with that of the greedy search
 
@@ -154,7 +154,7 @@ def test_a_test_that_one_seed_lacks_counts_the_seeds_that_have_it(tmp_path):
         "greedy": [1, 2],
     }
     runs = [run | {"machine": None} for run in runs]
-    lines = "\n".join(quality.page_lines({"runs": runs, "groups": groups, "card": CARD}))
+    lines = "\n".join(quality_tables.page_lines({"runs": runs, "groups": groups, "card": CARD}))
     assert "| luong | de-en | 1 | 2016 | beam of 5 | 31.00 | – | 51.00 |" in lines
     assert "| 2016, beam of 5 | 31.00 / – / 51.00 | – |" in lines
     assert "| 2016, greedy | 30.00 / – / 50.00 | 30.00 / – / 50.00 |" in lines
@@ -214,7 +214,8 @@ def test_the_length_penalty_with_the_best_mean_validation_is_chosen(tmp_path, mo
 
         def score(texts, references):
             name, alpha = texts[0].split()
-            return SimpleNamespace(score=30 - abs(float(alpha) - best[name]) ** 2)
+            bleu = 30 - abs(float(alpha) - best[name]) ** 2
+            return SimpleNamespace(score=bleu, length_ratio=0.5)
 
         return score
 
@@ -228,17 +229,46 @@ def test_the_length_penalty_with_the_best_mean_validation_is_chosen(tmp_path, mo
     assert quality.choose_penalty(folders, "cpu") == 0.6
     assert read == ["valid", "valid"]
     runs = [quality.read_run(folder) for folder in folders]
-    assert runs[0]["penalties"][1] == {"alpha": 0.3, "bleu": 30.0, "length": 0.5}
-    table = quality.penalty_table(runs)
+    assert runs[0]["penalties"][1] == {"alpha": 0.3, "bleu": 30.0, "length_ratio": 0.5}
+    table = quality_tables.penalty_table(runs)
     assert table[4:7] == [
         "| 0 | 29.45 ±\u00a00.64 | 50.0% |",
         "| 0.3 | 29.76 ±\u00a00.35 | 50.0% |",
         "| 0.6 (chosen) | 29.88 ±\u00a00.05 | 50.0% |",
     ]
-    assert quality.penalty_table([{}]) == []
+    assert quality_tables.penalty_table([{}]) == []
     folders.append(write(tmp_path / "c", pair=("en", "de")))
     with pytest.raises(SystemExit, match="of several presets or directions; expected runs of one"):
         quality.choose_penalty(folders, "cpu")
+
+
+def test_bleu_is_parted_into_length_and_precision():
+    assert quality_tables.bleu_parts({"bleu": 40.0, "length_ratio": 1.2}) == (1.0, 40.0)
+    brevity, precision = quality_tables.bleu_parts({"bleu": 40.0, "length_ratio": 0.8})
+    assert brevity == pytest.approx(0.7788, abs=1e-4)
+    assert brevity * precision == 40.0
+
+    def run(shift):
+        def scored(bleu, ratio):
+            return {"bleu": bleu + shift, "length_ratio": ratio}
+
+        tests = {"beam5": scored(30, 1.0), "beam5-alpha2": scored(28, 1.1)}
+        tests |= {"beam5-2017-flickr": scored(20, 0.8), "beam5-alpha2-2017-flickr": {"bleu": 21}}
+        rows = [{"alpha": alpha} | scored(40, ratio) for alpha, ratio in ((0.6, 0.8), (2.0, 1.0))]
+        return {"tests": tests, "penalties": rows}
+
+    lines = quality_tables.parts_table([run(0), run(1)], 2.0)
+    # A test whose length is not known has no row; nor has one that no run has.
+    assert lines[4:-1] == [
+        "| validation | 0.6 | 80.0% | 0.779 | 52.00 | 40.50 ±\u00a00.71 |",
+        "| validation | 2 | 100.0% | 1.000 | 40.50 | 40.50 ±\u00a00.71 |",
+        "| 2016 | 0.6 | 100.0% | 1.000 | 30.50 | 30.50 ±\u00a00.71 |",
+        "| 2016 | 2 | 110.0% | 1.000 | 28.50 | 28.50 ±\u00a00.71 |",
+        "| 2017 flickr | 0.6 | 80.0% | 0.779 | 26.32 | 20.50 ±\u00a00.71 |",
+    ]
+    assert quality_tables.parts_table([{"tests": {}}], 2.0) == []
+    # Where validation chose the usual one, there is one row.
+    assert len(quality_tables.parts_table([run(0)], 0.6)[4:-1]) == 3
 
 
 def test_a_goal_is_held_against_each_length_penalty():
@@ -249,7 +279,7 @@ def test_a_goal_is_held_against_each_length_penalty():
     tests |= {"beam5-alpha2-tokenized-2017-flickr": 50.0, "beam5-alpha2": 50.0, "beam5": 50.0}
     group = {"preset": "transformer-tiny", "direction": "en-de", "lowercase": True}
     group["tests"] = {name: scored(mean) for name, mean in tests.items()}
-    lines = quality.goal_table([group])[4:-1]
+    lines = quality_tables.goal_table([group])[4:-1]
     assert [line.split("|")[3].strip() for line in lines] == [
         "2016, beam of 5, tokenized",
         "2016, beam of 5, α = 2, tokenized",
@@ -368,7 +398,7 @@ def test_a_trial_that_says_what_it_tried_is_shown_with_its_averages(tmp_path):
     trial = quality.read_trial(folder)
     assert (trial["settings"], trial["command"]) == tuple(told.values())
     usual = quality.read_run(write(tmp_path / "usual", seed=2))
-    lines = quality.trial_table([usual], [trial])
+    lines = quality_tables.trial_table([usual], [trial])
     assert "| dropout of pieces 0.1 | 2 | 450 | 1 | fp32 | 32.0 | 3.23 |" in lines
     assert "| dropout of pieces 0.1 | 2 | last | 33.0 | 3.02 |" in lines
     assert told["command"] in lines
@@ -457,18 +487,18 @@ def test_what_copying_gives_stands_beside(monkeypatch):
     assert cased["bleu"] < folded["bleu"] == folded["tokenized"] == cased["tokenized"]
     assert set(languages) == {None, "en"}
     record = {"card": CARD, "rows": copied}
-    lines = "\n".join(quality.copyist_table(record, groups))
+    lines = "\n".join(quality_tables.copyist_table(record, groups))
     assert f"| de-en, lower case | 2016 | 1 | 1 | {folded['bleu']:.1f} |" in lines
     assert f"Scored on {CARD['date']} by" in lines
-    assert quality.copyist_table(record, [{"direction": "en-de", "lowercase": True}]) == []
-    assert quality.copyist_table(None, groups) == []
+    assert quality_tables.copyist_table(record, [{"direction": "en-de", "lowercase": True}]) == []
+    assert quality_tables.copyist_table(None, groups) == []
 
 
 def test_the_books_page_is_what_the_books_json_says():
     record = json.loads(quality.RESULT.read_text(encoding="utf-8"))
     text = quality.PAGE.read_text(encoding="utf-8")
     block = text.partition(MARKS[0])[2].partition(MARKS[1])[0]
-    assert block.strip() == "\n".join(quality.page_lines(record)).strip()
+    assert block.strip() == "\n".join(quality_tables.page_lines(record)).strip()
 
 
 def test_the_readme_quotes_the_runs_of_the_file():
@@ -518,7 +548,7 @@ def of_kind(name, kind=TO_GERMAN):
 def test_the_page_says_which_goals_are_met():
     page = the_page()
     off = {}
-    for *kind, test, goal in quality.GOALS:
+    for *kind, test, goal in quality_tables.GOALS:
         [group] = of_kind("groups", tuple(kind))
         bleu = group["tests"][test]["bleu"]
         off[tuple(kind)] = (goal - bleu["mean"]) / bleu["spread"]
@@ -533,7 +563,7 @@ def test_the_page_says_which_goals_are_met():
         "gaps of `bahdanau` and `bahdanau-tied`, are smaller than the ± of single trainings" in page
     )
     [group] = of_kind("groups")
-    [*_, goal] = next(row for row in quality.GOALS if row[:3] == TO_GERMAN)
+    [*_, goal] = next(row for row in quality_tables.GOALS if row[:3] == TO_GERMAN)
     gap = goal - group["tests"]["beam5-tokenized"]["bleu"]["mean"]
     assert f"For `transformer-tiny` en-de the gap is {gap:.2f}, more than twice its ±" in page
 
@@ -564,7 +594,7 @@ def test_the_page_says_which_length_penalty_was_chosen():
     usual, tuned = tests["beam5-tokenized"], tests[f"beam5-alpha{chosen:g}-tokenized"]
     low, high = (f"{test['mean']:.2f} ± {test['spread']:.2f}" for test in (tuned, usual))
     assert f"on that of 2016, *BLEU, tokenized* is {low} in place of {high}" in page
-    [goal] = [goal for *kind, _, goal in quality.GOALS if tuple(kind) == TO_GERMAN]
+    [goal] = [goal for *kind, _, goal in quality_tables.GOALS if tuple(kind) == TO_GERMAN]
     assert f"which is {goal - tuned['mean']:.2f} below the goal" in page
     both = [
         (group["tests"][name], group["tests"][name.replace(f"-alpha{chosen:g}", "")])

@@ -96,7 +96,8 @@ def evaluate(
         search = "greedy search" if beam == 1 else f"beam of {beam}"
         search += "" if length_penalty is None else f", length penalty {length_penalty:g}"
         print(f"{path}, {name}, {found.sentences} sentences, {search}")
-        print("\n".join(score_lines(found, rates)))
+        # What a length penalty acts on; greedy search has none.
+        print("\n".join(score_lines(found, rates, length=beam > 1)))
 
 
 def _rate_ibm1(stored: dict[str, Any], pairs: "list[TextPair]") -> dict[str, float]:
@@ -108,14 +109,25 @@ def _rate_ibm1(stored: dict[str, Any], pairs: "list[TextPair]") -> dict[str, flo
     return ibm1_error_rates(read_split(corpus, "train"), pairs, languages=corpus.languages)
 
 
-def score_lines(found: "Evaluation", ibm1: Mapping[str, float] | None = None) -> list[str]:
-    """Give one line for each score, those of IBM Model 1 after that of the attention."""
+def score_lines(
+    found: "Evaluation", ibm1: Mapping[str, float] | None = None, *, length: bool = False
+) -> list[str]:
+    """Give one line for each score, those of IBM Model 1 after that of the attention.
+
+    The length of the translations is told after BLEU if asked for.
+    """
     lines = [
         f"  BLEU         {found.bleu:6.2f}    {found.signature}",
         f"  chrF         {found.chrf:6.2f}",
         f"  exact match  {100 * found.exact:6.2f} %",
         f"  perplexity   {found.perplexity:6.2f}    per token, told the true beginning",
     ]
+    if length and found.length_ratio is not None:
+        lines.insert(
+            1,
+            f"  length       {100 * found.length_ratio:6.2f} %  of the references' tokens, as BLEU "
+            "counts them",
+        )
     if found.aer is not None and found.aer_rows is not None:
         lines.append(
             f"  AER          {100 * found.aer:6.2f} %  of the attention, on gold links "

@@ -110,6 +110,9 @@ class Evaluation:
         From 0 to 100, of plain text.
     signature : str
         sacrebleu's record of how BLEU was computed.
+    length_ratio : float, or None
+        Tokens of the translations for one of the references, as BLEU counts them; None if the
+        references have none.
     exact : float
         Share of the translations that are the reference, from 0 to 1.
     perplexity : float
@@ -131,6 +134,7 @@ class Evaluation:
     bleu: float
     chrf: float
     signature: str
+    length_ratio: float | None
     exact: float
     perplexity: float
     aer: float | None
@@ -210,6 +214,7 @@ def evaluate(
         bleu=bleu.score,
         chrf=corpus_chrf(texts, references, lowercase=lowercase).score,
         signature=bleu.signature,
+        length_ratio=bleu.length_ratio,
         exact=sum(map(eq, *map(fold, (texts, references)))) / len(pairs),
         perplexity=perplexity(nats / sum(len(known.tokens) for known in forced)),
         aer=_error_rate(translator, forced, pairs, METHOD, THRESHOLD),

@@ -28,10 +28,15 @@ class CorpusScore(NamedTuple):
     signature : str
         sacrebleu's record of references, case, tokenisation, smoothing and version. Scores with
         different signatures are not comparable.
+    length_ratio : float, or None
+        Of BLEU: tokens of the hypotheses for one of the references, h / r in
+        :func:`~seqattn.metrics.corpus_bleu`. Below 1 they are too short, and the score is lowered
+        by the brevity penalty, which can be had from this alone.
     """
 
     score: float
     signature: str
+    length_ratio: float | None = None
 
 
 Scorer = Callable[[Sequence[str], Sequence[str]], CorpusScore]
@@ -69,7 +74,7 @@ def corpus_bleu(
     Returns
     -------
     CorpusScore
-        ``score`` from 0 to 100 and ``signature``. Report both.
+        ``score`` from 0 to 100 and ``signature``: report both. And ``length_ratio``.
 
     Raises
     ------
@@ -92,6 +97,8 @@ def corpus_bleu(
     >>> bleu = corpus_bleu(["the cat sat on the mat"], ["the cat sat on a mat"])
     >>> f"{bleu.score:.1f}"
     '53.7'
+    >>> corpus_bleu(["the cat"], ["the cat sat on a mat"]).length_ratio == 2 / 6
+    True
     """
     sacrebleu = require("sacrebleu", "this score", "nmt")
     metric = sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize)
@@ -200,7 +207,7 @@ def tokenized_bleu(
     Returns
     -------
     CorpusScore
-        ``score`` and ``signature``, which names the tokeniser.
+        ``score``, ``signature``, which names the tokeniser, and ``length_ratio``.
 
     Raises
     ------
@@ -221,11 +228,12 @@ def tokenized_bleu(
             if not isinstance(text, str):
                 raise TypeError(f"a text is {text!r}; expected a string")
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
-    score, signature = _score_texts(
+    found = _score_texts(
         metric, moses_tokens(hypotheses, language), moses_tokens(references, language)
     )
     moses = f"case:lc|tok:moses-{language}-sacremoses-{sacremoses.__version__}"
-    return CorpusScore(score, signature.replace("case:mixed", moses).replace("|tok:none", ""))
+    signature = found.signature.replace("case:mixed", moses).replace("|tok:none", "")
+    return found._replace(signature=signature)
 
 
 def perplexity(nats_per_token: float) -> float:
@@ -288,5 +296,8 @@ def _score_texts(
         )
     # sacrebleu wants the first references of all sentences, then the second ones, and so on.
     streams = [list(stream) for stream in zip(*groups, strict=True)]
-    score = metric.corpus_score(list(hypotheses), streams).score
-    return CorpusScore(score, str(metric.get_signature()))
+    found = metric.corpus_score(list(hypotheses), streams)
+    # A metric of characters counts no tokens, and a reference may be empty.
+    written, wanted = (getattr(found, name, 0) for name in ("sys_len", "ref_len"))
+    ratio = written / wanted if wanted else None
+    return CorpusScore(found.score, str(metric.get_signature()), ratio)

@@ -131,6 +131,21 @@ def test_bleu_options_reach_sacrebleu_and_the_signature():
     assert "tok:char" in ours.signature
 
 
+def test_the_length_ratio_gives_the_brevity_penalty():
+    short, longer = ["a b c d", "a b"], ["a b c d e", "a b c"]
+    found = corpus_bleu(short, longer)
+    assert found.length_ratio == 6 / 8
+    # All n-grams occur: nothing but the penalty is left.
+    assert found.score == pytest.approx(100 * math.exp(1 - 1 / found.length_ratio))
+    assert corpus_bleu(longer, short).length_ratio == 8 / 6
+    # Moses cuts "it's" where the tokens of 13a keep it whole.
+    texts = ["it's a dog"], ["it's a big dog"]
+    assert corpus_bleu(*texts).length_ratio == 3 / 4
+    assert tokenized_bleu(*texts, language="en").length_ratio == 4 / 5
+    assert corpus_chrf(short, longer).length_ratio is None
+    assert corpus_bleu(["a"], [""]).length_ratio is None
+
+
 def test_chrf_is_sacrebleus():
     ours = corpus_chrf(HYPOTHESES, REFERENCES)
     assert ours.score == sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES]).score
