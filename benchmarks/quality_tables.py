@@ -127,7 +127,7 @@ def parts_table(runs: Sequence[Values], alpha: float) -> list[str]:
     for split, one in product(
         ("valid", "test", *MORE_TESTS), dict.fromkeys((LENGTH_PENALTY, alpha))
     ):
-        found = [_of_split(run, split, one) for run in runs]
+        found = [of_split(run, split, one) for run in runs]
         scored = [score for score in found if score and "length_ratio" in score]
         if len(scored) < len(runs):
             continue
@@ -152,7 +152,7 @@ def parts_table(runs: Sequence[Values], alpha: float) -> list[str]:
     return [title, "", *heads, *lines, ""]
 
 
-def _of_split(run: Values, split: str, alpha: float) -> Values | None:
+def of_split(run: Values, split: str, alpha: float) -> Values | None:
     """Find what a run scored with a length penalty, on validation or on a test set."""
     if split == "valid":
         return next((row for row in run.get("penalties", []) if row["alpha"] == alpha), None)

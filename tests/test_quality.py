@@ -585,9 +585,9 @@ def test_the_page_says_which_length_penalty_was_chosen():
     gain = quality.spread(rows[chosen]["bleu"] - rows[0.6]["bleu"] for rows in tried)
     told = f"highest at α = {chosen:g}, above that of 0.6 by {gain['mean']:.2f} ± "
     assert f"{told}{gain['spread']:.2f} seed by seed" in page
-    assert f"have {mean(0.6, 'length'):.0%} of the words of the references" in page
+    assert f"have {mean(0.6, 'length_ratio'):.1%} of the references' tokens" in page
     [larger] = [alpha for alpha in tried[0] if alpha > chosen]
-    assert mean(larger, "length") > 1
+    assert mean(larger, "length_ratio") > 1
     told = f"At {larger:g}, the only larger value tried, BLEU is lower and the translations have"
     assert told in page
     tests = {name: test["bleu"] for name, test in group["tests"].items()}
@@ -609,6 +609,37 @@ def test_the_page_says_which_length_penalty_was_chosen():
         assert all(after > first for after, first in pairs)
     assert "With 2, BLEU is lower for each seed and on each set" in page
     assert "more than what is too much, is higher for each seed and on each set" in page
+
+
+def test_the_page_says_what_the_chosen_length_penalty_did_to_the_parts_of_bleu():
+    page = the_page()
+    runs = of_kind("runs")
+    chosen = quality_tables.best_penalty([run["penalties"] for run in runs])["alpha"]
+    rows = [line.split("|")[1:-1] for line in quality_tables.parts_table(runs, chosen)[4:-1]]
+    assert [row[0].strip() for row in rows[::2]] == ["validation", *(
+        quality_tables.name_set(split) for split in ("test", *quality.MORE_TESTS)
+    )]  # fmt: skip
+    short, rose, fell = [], [], []
+    for split in ("valid", "test", *quality.MORE_TESTS):
+        usual, longer = (
+            [quality_tables.of_split(run, split, alpha) for run in runs] for alpha in (0.6, chosen)
+        )
+        parts = [
+            [statistics.mean(part) for part in zip(*map(quality_tables.bleu_parts, same))]
+            for same in (usual, longer)
+        ]
+        short.append(1 - statistics.mean(one["length_ratio"] for one in usual))
+        rose.append(parts[1][0] / parts[0][0] - 1)
+        fell.append(1 - parts[1][1] / parts[0][1])
+        for first, second in zip(usual, longer, strict=True):
+            assert first["length_ratio"] < second["length_ratio"]
+    told = f"with 0.6 were {short[0]:.1%} too short: the factor rose by {rose[0]:.1%}, and the "
+    assert f"{told}precision fell by only {fell[0]:.1%}." in page
+    assert f"they were {min(short[1:]):.1%} to {max(short[1:]):.1%} too short." in page
+    told = f"So the factor rose by only {min(rose[1:]):.1%} to {max(rose[1:]):.1%}, and the "
+    assert f"{told}precision fell by {min(fell[1:]):.1%} to {max(fell[1:]):.1%}. What" in page
+    for up, down in zip(rose[1:], fell[1:], strict=True):
+        assert up < down
 
 
 def test_the_page_says_what_came_of_the_trials():

@@ -167,7 +167,9 @@ def test_evaluation_repeats_the_scores_of_the_training(trained, run, tmp_path):
     assert "valid, 6 sentences, beam of 2, length penalty 1.5" in text[0]
     which = ("evaluate", "--split", "valid", "--beam", 2)
     found = json.loads("\n".join(run(*which, "--json").out))
-    told = f"  length       {100 * found['length_ratio']:6.2f} %  of the references' tokens, as BLEU"
+    told = (
+        f"  length       {100 * found['length_ratio']:6.2f} %  of the references' tokens, as BLEU"
+    )
     assert run(*which).out[2].startswith(told)
     # Greedy search has no length penalty to act on it.
     assert "  length " not in "".join(run("evaluate", "--split", "valid").out)
