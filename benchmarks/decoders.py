@@ -13,8 +13,13 @@ all its models the same number of weights.
 
 Writes ``seqattn/data/measured/decoders.json`` for the chapter on the decoder. Finished trainings
 are kept in ``--work`` and not repeated.
+
+``--rates`` asks whether where the bias starts matters as much at half and at twice the learning
+rate, and leaves the rest of that file as it is.
 """
 
+import itertools
+import json
 import time
 from typing import NamedTuple
 
@@ -33,6 +38,7 @@ from seqattn.translator import Translator
 
 DESIGNS = (("after", False), ("before", True), ("after", True), ("before", False))
 TOKENS, STEPS, WARMUP, LR, SEEDS = 512, 282, 10, 0.01, 3
+RATES = LR / 2, 2 * LR
 D, D_ENCODER = 64, 32
 # A feature of the tanh counts as saturated beyond this; its slope is then below 0.02.
 SATURATED, EVERY = 0.99, 20
@@ -84,7 +90,7 @@ def build(cell: Cell, source: int, target: int) -> Seq2SeqAttention:
     return Seq2SeqAttention(encoder, decoder)
 
 
-def train(data: dict[str, list[TextPair]], cell: Cell, seed: int) -> dict:
+def train(data: dict[str, list[TextPair]], cell: Cell, seed: int, lr: float = LR) -> dict:
     """Train one model and judge it."""
     vocabularies = Vocabularies.learn(data["train"], ("en", "fr"))
     batches = Batches(encode_pairs(data["train"], vocabularies), tokens=TOKENS)
@@ -101,7 +107,7 @@ def train(data: dict[str, list[TextPair]], cell: Cell, seed: int) -> dict:
 
     started = time.process_time()
     history = fit(
-        model, batches, steps=STEPS, lr=LR, warmup=WARMUP, schedule="constant",
+        model, batches, steps=STEPS, lr=lr, warmup=WARMUP, schedule="constant",
         guess=cell.bias == "frequencies", seed=seed,
         watch=watch if cell.readout == "tanh" else None, every=EVERY,
     )  # fmt: skip
@@ -130,29 +136,53 @@ def look_at_features(model: Seq2SeqAttention, batch: Batch) -> Tensor:
     return features[batch.targets != 0]
 
 
-def cells() -> list[Cell]:
-    """List all models, the shortest question first."""
-    starts = [
+def starts() -> list[Cell]:
+    """List the models that differ by their readout and by where the bias starts."""
+    return [
         Cell(readout=readout, bias=bias)
         for readout in ("tanh", "linear")
         for bias in ("zero", "frequencies")
     ]
+
+
+def cells() -> list[Cell]:
+    """List all models, the shortest question first."""
     grid = [Cell(*design, "linear") for design in DESIGNS]
-    return list(dict.fromkeys([*starts, Cell(readout="linear", ignores=True), *grid]))
+    return list(dict.fromkeys([*starts(), Cell(readout="linear", ignores=True), *grid]))
 
 
 def main() -> None:
     """Train, judge, write."""
-    options = study_parser("decoders", __doc__.splitlines()[0]).parse_args()
+    parser = study_parser("decoders", __doc__.splitlines()[0])
+    parser.add_argument("--rates", action="store_true", help="the starts at other rates alone")
+    options = parser.parse_args()
     torch.set_num_threads(1)
     study = Study("decoders", options.work, options.result)
-    data, models = read(), []
+    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
+    data = read()
+    if options.rates:
+        rows = [
+            study.run(f"{'-'.join(map(str, cell))}-{seed}-{lr}", start, data, cell, seed, lr)
+            for lr, cell, seed in itertools.product(RATES, starts(), range(SEEDS))
+        ]
+        card = study.card(command="python -m benchmarks.decoders --rates", **card_of(data))
+        found = {"card": {**card, "learning rate": RATES}, "rows": rows}
+        return study.write({**stored, "other_rates": found})
+    models = []
     for cell in cells():
         name = "-".join(map(str, cell))
         runs = [study.run(f"{name}-{seed}", train, data, cell, seed) for seed in range(SEEDS)]
         models.append({"cell": cell._asdict(), "runs": runs})
     rules = {split: yardsticks(data[split]) for split in ("valid", "test")}
-    study.write({"card": study.card(**card_of(data)), "yardsticks": rules, "models": models})
+    found = {"card": study.card(**card_of(data)), "yardsticks": rules, "models": models}
+    return study.write({**stored, **found})
+
+
+def start(data: dict[str, list[TextPair]], cell: Cell, seed: int, lr: float) -> dict:
+    """Train one model at a rate; keep what tells whether it learned, on validation alone."""
+    found = train(data, cell, seed, lr)
+    kept = {what: found[what] for what in ("bleu", "loss", "saturated", "seconds")}
+    return {"readout": cell.readout, "bias": cell.bias, "lr": lr, "seed": seed, **kept}
 
 
 def card_of(data: dict[str, list[TextPair]]) -> dict[str, object]:

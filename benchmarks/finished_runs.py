@@ -44,7 +44,7 @@ def read_run(folder: Path, *, tried: bool = False) -> Values:
     corpus, training = config["corpus"], config["training"]
     preset = name_preset(config, tried=tried)
     return {
-        "preset": preset or config["model"]["architecture"],
+        "preset": preset or f"{config['model']['architecture']}, of other sizes",
         "direction": f"{corpus['source']}-{corpus['target']}",
         "seed": training["seed"],
         "command": command_of(config, preset),
@@ -66,12 +66,12 @@ def read_run(folder: Path, *, tried: bool = False) -> Values:
 def read_tests(folder: Path) -> dict[str, Values]:
     """Read ``test.json`` and all ``test-NAME.json``; name them by how they were made."""
     tests = {}
-    for path in sorted(folder.glob("test*.json")):
+    for path in sorted([*folder.glob("test.json"), *folder.glob("test-*.json")]):
         found = json.loads(path.read_text(encoding="utf-8"))
         name = path.stem.removeprefix("test").strip("-") or "greedy"
-        width = re.search(r"beam-?(\d+)", name)
-        beam = found.get("beam") or (int(width[1]) if width else 1)
-        tests[name] = {"beam": beam} | {
+        read_name(name)  # or say what is wrong with it
+        width = re.match(r"beam(\d+)", name)
+        tests[name] = {"beam": int(width[1]) if width else 1} | {
             key: found[key] for key in ("bleu", "chrf", "signature", "sentences")
         }
         if found.get("length_ratio") is not None:  # older tests do not have it
@@ -82,7 +82,13 @@ def read_tests(folder: Path) -> dict[str, Values]:
 def read_penalties(folder: Path) -> Values:
     """Read what each length penalty gave on validation, if that was tried."""
     path = folder / PENALTIES
-    return {"penalties": json.loads(path.read_text(encoding="utf-8"))} if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    if any({"alpha", "bleu", "length_ratio"} - set(row) for row in rows):
+        raise SystemExit(f"a row of {path} lacks alpha, bleu or length_ratio; expected what "
+                         "`--length-penalty` writes now: run it again")  # fmt: skip
+    return {"penalties": rows}
 
 
 def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Values]:
@@ -190,14 +196,14 @@ def parameters_of(folder: Path) -> int | None:
     return sum(p.numel() for p in translator.model.parameters())
 
 
-def which_set(split: str) -> str:
+def set_suffix(split: str) -> str:
     """Give the end of a test's name that tells its set: "-2017-flickr"; "" for that of 2016."""
     return split.removeprefix("test").replace("_", "-")
 
 
 def name_set(split: str) -> str:
     """Name a test set for readers: its year, and of 2017 whose captions."""
-    return read_name("greedy" + which_set(split))[0]
+    return read_name("greedy" + set_suffix(split))[0]
 
 
 def spread(values: Iterable[float]) -> Values:
@@ -211,6 +217,7 @@ def spread(values: Iterable[float]) -> Values:
 
 
 def way(group: Values) -> str:
+    """Name the direction of a group for readers, and its case if that is not kept."""
     return group["direction"] + (", lower case" if group["lowercase"] else "")
 
 
@@ -224,9 +231,12 @@ def read_name(test: str) -> tuple[str, str, bool]:
     >>> read_name("greedy")
     ('2016', 'greedy', False)
     """
-    found = re.fullmatch(r"(\w+?)(\d*)(?:-alpha([\d.]+))?(-tokenized)?(?:-(.+))?", test)
-    assert found, test
-    search = f"{found[1]} of {found[2]}" if found[2] else found[1]
+    found = re.fullmatch(r"(greedy|beam(\d+))(?:-alpha([\d.]+))?(-tokenized)?(?:-(.+))?", test)
+    if not found:
+        raise SystemExit(f"a test is named {test!r}, as in test-{test}.json; expected greedy or "
+                         "beam5, then perhaps -alpha2, then -tokenized, then the set: "
+                         "beam5-tokenized-2017-flickr")  # fmt: skip
+    search = f"beam of {found[2]}" if found[2] else found[1]
     search += f", α = {found[3]}" if found[3] else ""
     return (found[5] or "2016").replace("-", " "), search, found[4] is not None
 

@@ -5,7 +5,8 @@ Each RUN is a folder that ``seqattn train`` left, with ``config.json``, ``metric
 evaluate --json`` prints, or what ``--test`` below writes. Checkpoints are not needed, but for
 ``--test``, which translates the test set once more, with a beam of 5, plain and tokenised, and of
 Multi30k also the two test sets of 2017; and for ``--length-penalty``, which first chooses that of
-the beam on validation, one for all RUNs, and then tests in the same way.
+the beam on validation, one for all RUNs, and then tests with it in the same way, if it is not the
+usual one.
 
 Without ``--book`` the tables of these runs are printed. With it the runs join those in
 ``seqattn/data/measured/multi30k.json``, which chapter 20 reads, and ``chapters/training_runs.md``
@@ -22,7 +23,7 @@ validation. A trial may also be a training of other epochs than the usual runs. 
               lowercase, parameters, updates, epochs, minutes, tokens_per_second (median)
               best_update, averaged (updates whose weights were averaged, or null)
               tests    name -> {bleu, chrf, signature, beam, sentences}, and perhaps length_ratio
-                       (tokens for one of the references, as BLEU counts them)
+                       (tokens of the translations per reference token, as BLEU counts them)
               log      a few points: {update, loss, bleu, perplexity}
               penalties   perhaps: what each length penalty gave on validation, a list of
                        {alpha, bleu, length_ratio}
@@ -57,8 +58,8 @@ from benchmarks.finished_runs import (
     kind_of,
     read_run,
     read_trial,
+    set_suffix,
     spread,
-    which_set,
 )
 from benchmarks.measure import write_block
 from benchmarks.quality_tables import (
@@ -66,6 +67,7 @@ from benchmarks.quality_tables import (
     best_penalty,
     copyist_table,
     page_lines,
+    penalty_table,
     summary_table,
     trial_table,
 )
@@ -79,6 +81,7 @@ from seqattn.translator.translator import LENGTH_PENALTY
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "seqattn" / "data" / "measured" / "multi30k.json"
 PAGE = ROOT / "chapters" / "training_runs.md"
+RUNS = "runs", "tried"  # where the JSON has them
 ALPHAS = 0.0, 0.3, LENGTH_PENALTY, 1.0, 1.5, 2.0, 2.5  # length penalties to choose from
 
 
@@ -93,7 +96,7 @@ def translate_tests(folder: Path, device: str, alpha: float | None = None) -> No
     search = f"beam{BEAM}" if alpha is None else f"beam{BEAM}-alpha{alpha:g}"
     for split in ("test", *(MORE_TESTS if corpus.name == "multi30k" else ())):
         pairs = read_split(corpus, split)
-        which = which_set(split)
+        which = set_suffix(split)
         for name, options in ((search, plain), (f"{search}-tokenized", tokenized)):
             found = evaluate(
                 translator, pairs, beam=BEAM, length_penalty=alpha, details=True, **options
@@ -104,7 +107,7 @@ def translate_tests(folder: Path, device: str, alpha: float | None = None) -> No
 
 def choose_penalty(folders: Sequence[Path], device: str) -> float:
     """Translate the validation set with each length penalty; give that of the best mean BLEU."""
-    if len({kind_of(read_run(folder)) for folder in folders}) > 1:
+    if len({kind_of(read_run(folder, tried=True)) for folder in folders}) > 1:
         raise SystemExit("the runs are of several presets or directions; expected runs of one, for "
                          "one length penalty is chosen for all")  # fmt: skip
     found = []
@@ -123,7 +126,7 @@ def choose_penalty(folders: Sequence[Path], device: str) -> float:
             print(f"{folder}: length penalty {alpha:g} BLEU {bleu.score:.2f}", flush=True)
         RunFolder(folder).write(PENALTIES, rows)
         found.append(rows)
-    return best_penalty(found)["alpha"]
+    return best_penalty(found)
 
 
 def _open(folder: Path, device: str) -> tuple[CorpusConfig, Translator]:
@@ -239,6 +242,8 @@ def main() -> None:
     parser.add_argument("--book", action="store_true", help="add to the book's JSON and page")
     parser.add_argument("--anew", action="store_true", help="forget the runs in the book first")
     options = parser.parse_args()
+    if (options.test or options.length_penalty) and not options.runs:
+        parser.error("--test and --length-penalty translate with runs; expected a RUN or more")
     if options.test:
         for folder in options.runs:
             translate_tests(folder, options.device)
@@ -249,12 +254,12 @@ def main() -> None:
     stored = json.loads(RESULT.read_text("utf-8"))
     read = partial(read_trial, usual=stored["runs"]) if options.tried else read_run
     found = [read(folder) for folder in options.runs]
-    before = {run["command"]: run["machine"] for run in stored["runs"]}
+    before = {run["command"]: run["machine"] for name in RUNS for run in stored.get(name, [])}
     for run in found:
         # Who collects a run again, with more tests, need not say again where it was trained.
         run["machine"] = options.machine or before.get(run["command"])
     kept = options.book and not options.anew
-    runs, tried = (stored.get(name, []) if kept else [] for name in ("runs", "tried"))
+    runs, tried = (stored.get(name, []) if kept else [] for name in RUNS)
     if options.tried:
         commands = {run["command"] for run in found}
         tried = [run for run in tried if run["command"] not in commands] + found
@@ -268,11 +273,14 @@ def main() -> None:
         copied = {"card": {**card, "command": command}, "rows": copy_all(groups)}
     record = {"card": card, "runs": runs, "groups": groups, "copyist": copied, "tried": tried}
     print("\n".join([*summary_table(groups), "", *copyist_table(copied, groups)]))
+    if options.length_penalty:
+        print("\n".join(penalty_table(found)))
     if options.tried:
         print("\n".join(trial_table([], found)))
     if options.book:
+        lines = page_lines(record)  # which fails before anything is written, if at all
         RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        write_block("training runs", ["", *page_lines(record), ""], PAGE)
+        write_block("training runs", ["", *lines, ""], PAGE)
         print(f"wrote {RESULT.relative_to(ROOT)}; now `make execute ONLY=20`, for that chapter "
               "shows them")  # fmt: skip
 

@@ -2,8 +2,8 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
+from itertools import chain, product
 from typing import Any
 
 from benchmarks.finished_runs import (
@@ -14,9 +14,9 @@ from benchmarks.finished_runs import (
     kind_of,
     name_set,
     read_name,
+    set_suffix,
     spread,
     way,
-    which_set,
 )
 from seqattn.translator.translator import LENGTH_PENALTY
 
@@ -30,13 +30,23 @@ GOALS = (
 )
 
 
-def best_penalty(tried: Sequence[Sequence[Values]]) -> Values:
-    """Give a row of the length penalty whose mean BLEU over the runs is best."""
-    return max(zip(*tried, strict=True), key=_mean_bleu)[0]
+def best_penalty(tried: Sequence[Sequence[Values]]) -> float:
+    """Choose the length penalty whose mean BLEU over the runs is best."""
+    found = by_penalty(tried)
+    return max(found, key=lambda alpha: statistics.mean(row["bleu"] for row in found[alpha]))
 
 
-def _mean_bleu(rows: Iterable[Values]) -> float:
-    return statistics.mean(row["bleu"] for row in rows)
+def by_penalty(tried: Sequence[Sequence[Values]]) -> dict[float, list[Values]]:
+    """Put together what the same length penalty gave in several runs; all must have tried it."""
+    found: dict[float, list[Values]] = {}
+    for row in chain.from_iterable(tried):
+        found.setdefault(row["alpha"], []).append(row)
+    if any(len(rows) != len(tried) for rows in found.values()):
+        raise SystemExit(
+            f"the runs tried different length penalties, {sorted(found)} in all; expected the same "
+            "in each, or their scores cannot be averaged: run `--length-penalty` for all"
+        )
+    return found
 
 
 def summary_table(groups: Sequence[Values], costs: bool = False) -> list[str]:
@@ -106,38 +116,42 @@ def penalty_table(runs: Sequence[Values]) -> list[str]:
     tried = [run["penalties"] for run in runs if "penalties" in run]
     if not tried:
         return []
-    chosen = best_penalty(tried)["alpha"]
+    chosen = best_penalty(tried)
     lines = [
-        f"| {rows[0]['alpha']:g}{' (chosen)' * (rows[0]['alpha'] == chosen)} | "
+        f"| {alpha:g}{' (chosen)' * (alpha == chosen)} | "
         f"{_told(spread(row['bleu'] for row in rows))} | "
         f"{statistics.mean(row['length_ratio'] for row in rows):.1%} |"
-        for rows in zip(*tried, strict=True)
+        for alpha, rows in by_penalty(tried).items()
     ]
     title = (
-        f"The exponent α of the length penalty of a beam of {BEAM}, on validation; length: the "
-        "tokens of the translations, as a share of those of the references, as BLEU counts both:"
+        f"The exponent α of the length penalty of a beam of {BEAM}, on validation; length: how "
+        "long the translations are, the references being 100%, in tokens as BLEU counts them:"
     )
     heads = ["| α | validation BLEU | length |", "|---:|---:|---:|"]
-    return [title, "", *heads, *lines, "", *parts_table(runs, chosen)]
+    with_it = [run for run in runs if "penalties" in run]
+    return [title, "", *heads, *lines, "", *parts_table(with_it, chosen)]
 
 
 def parts_table(runs: Sequence[Values], alpha: float) -> list[str]:
-    """Give the lines of a table in Markdown: what makes BLEU with the usual penalty, and alpha."""
+    """Give the lines of a table in Markdown: what makes BLEU with the usual penalty, and alpha.
+
+    A set has a row if each of the runs was scored on it and its length is known.
+    """
     lines = []
     for split, one in product(
         ("valid", "test", *MORE_TESTS), dict.fromkeys((LENGTH_PENALTY, alpha))
     ):
         found = [of_split(run, split, one) for run in runs]
-        scored = [score for score in found if score and "length_ratio" in score]
+        scored = [score for score in found if score and score.get("length_ratio")]
         if len(scored) < len(runs):
             continue
         lengths = [score["length_ratio"] for score in scored]
-        brevity, precisions = zip(*map(bleu_parts, scored), strict=True)
+        penalties, precisions = zip(*map(bleu_parts, scored), strict=True)
         cells = [
             "validation" if split == "valid" else name_set(split),
             f"{one:g}",
-            f"{statistics.mean(lengths):.1%}",
-            f"{statistics.mean(brevity):.3f}",
+            _told(spread(100 * length for length in lengths), 1),
+            f"{statistics.mean(penalties):.3f}",
             f"{statistics.mean(precisions):.2f}",
             _told(spread(score["bleu"] for score in scored)),
         ]
@@ -145,10 +159,12 @@ def parts_table(runs: Sequence[Values], alpha: float) -> list[str]:
     if not lines:
         return []
     title = (
-        "The parts of BLEU, means of the seeds: the brevity penalty of too short a length, and the "
-        "geometric mean of the four precisions. Seed by seed, their product is BLEU:"
+        "The parts of plain BLEU, means of the seeds: the brevity penalty, which lowers it where "
+        "the translations are too short in all, and the geometric mean of the four precisions, "
+        "which is BLEU divided by that:"
     )
-    heads = ["| set | α | length | penalty | precision | BLEU |", "|---|---:|---:|---:|---:|---:|"]
+    heads = ["| set | α | length, % | brevity penalty | precision | BLEU |"]
+    heads += ["|---|---:|---:|---:|---:|---:|"]
     return [title, "", *heads, *lines, ""]
 
 
@@ -157,13 +173,13 @@ def of_split(run: Values, split: str, alpha: float) -> Values | None:
     if split == "valid":
         return next((row for row in run.get("penalties", []) if row["alpha"] == alpha), None)
     search = f"beam{BEAM}" + f"-alpha{alpha:g}" * (alpha != LENGTH_PENALTY)
-    return run["tests"].get(search + which_set(split))
+    return run["tests"].get(search + set_suffix(split))
 
 
 def bleu_parts(found: Mapping[str, Any]) -> tuple[float, float]:
     """Part BLEU into its brevity penalty, at most 1, and its precision, from 0 to 100."""
     brevity = min(1.0, math.exp(1 - 1 / found["length_ratio"]))
-    return brevity, found["bleu"] / brevity
+    return brevity, found["bleu"] / brevity if brevity else 0.0
 
 
 def copyist_table(copied: Values | None, groups: Sequence[Values]) -> list[str]:

@@ -107,12 +107,12 @@ class Evaluation:
     Attributes
     ----------
     bleu, chrf : float
-        From 0 to 100, of plain text.
+        From 0 to 100, of plain text; BLEU of tokens instead, if a language was named.
     signature : str
         sacrebleu's record of how BLEU was computed.
     length_ratio : float, or None
-        Tokens of the translations for one of the references, as BLEU counts them; None if the
-        references have none.
+        Tokens of the translations per reference token, as BLEU counts them; None if the references
+        have none.
     exact : float
         Share of the translations that are the reference, from 0 to 1.
     perplexity : float

@@ -29,9 +29,10 @@ class CorpusScore(NamedTuple):
         sacrebleu's record of references, case, tokenisation, smoothing and version. Scores with
         different signatures are not comparable.
     length_ratio : float, or None
-        Of BLEU: tokens of the hypotheses for one of the references, h / r in
+        Of BLEU: tokens of the hypotheses per reference token, h / r in
         :func:`~seqattn.metrics.corpus_bleu`. Below 1 they are too short, and the score is lowered
-        by the brevity penalty, which can be had from this alone.
+        by the brevity penalty, which can be had from this alone. None for chrF, and if the
+        references have no tokens.
     """
 
     score: float
