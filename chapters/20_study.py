@@ -292,7 +292,9 @@ LONGEST = max(updates for _, updates in trained)
 def at_its_best_rate(**cell):
     """Give a model's three seeds of the longest trainings, at the rate that is best for it."""
     rates = [some for (_, updates), some in trained.items() if updates == LONGEST]
-    found = [[r for r in some if all(r[k] == v for k, v in cell.items())] for some in rates]
+    found = [
+        [r for r in some if all(r[k] == v for k, v in cell.items())] for some in rates
+    ]
     return max(found, key=lambda runs: mean(run["bleu"] for run in runs))
 
 
@@ -740,7 +742,11 @@ for group in record["groups"]:
             cells.append("–")
     rows.append((f"{group['preset']} {group['direction']}", *cells))
 for way in dict.fromkeys(group["direction"] for group in record["groups"]):
-    copied = {row["split"]: row for row in record["copyist"]["rows"] if row["direction"] == way}
+    copied = {
+        row["split"]: row
+        for row in record["copyist"]["rows"]
+        if row["direction"] == way
+    }
     splits = ("test", "test_2017_flickr", "test_2017_mscoco")
     found = [copied[split]["bleu"] for split in splits] + [copied["test"]["tokenized"]]
     rows.append((f"copy the nearest {way}", *(f"{score:.1f}" for score in found)))
