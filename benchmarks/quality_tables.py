@@ -151,8 +151,8 @@ def parts_table(runs: Sequence[Values], alpha: float) -> list[str]:
             "validation" if split == "valid" else name_set(split),
             f"{one:g}",
             _told(spread(100 * length for length in lengths), 1),
-            f"{statistics.mean(penalties):.3f}",
-            f"{statistics.mean(precisions):.2f}",
+            _told(spread(100 * penalty for penalty in penalties), 1),
+            _told(spread(precisions)),
             _told(spread(score["bleu"] for score in scored)),
         ]
         lines.append(f"| {' | '.join(cells)} |")
@@ -163,7 +163,7 @@ def parts_table(runs: Sequence[Values], alpha: float) -> list[str]:
         "the translations are too short in all, and the geometric mean of the four precisions, "
         "which is BLEU divided by that:"
     )
-    heads = ["| set | α | length, % | brevity penalty | precision | BLEU |"]
+    heads = ["| set | α | length, % | brevity penalty, % | precision | BLEU |"]
     heads += ["|---|---:|---:|---:|---:|---:|"]
     return [title, "", *heads, *lines, ""]
 
