@@ -290,7 +290,7 @@ LONGEST = max(updates for _, updates in trained)
 
 
 def at_its_best_rate(**cell):
-    """Give a model's three seeds of the longest trainings, at the rate that is best for it."""
+    """Give a model's three seeds of the longest trainings, at the rate with the top mean."""
     rates = [some for (_, updates), some in trained.items() if updates == LONGEST]
     found = [
         [r for r in some if all(r[k] == v for k, v in cell.items())] for some in rates
@@ -298,11 +298,11 @@ def at_its_best_rate(**cell):
     return max(found, key=lambda runs: mean(run["bleu"] for run in runs))
 
 
-cells = [dict(zip(FACTORS, values)) for values in product(*FACTORS.values())]
-best = [run for cell in cells for run in at_its_best_rate(**cell)]
+EIGHT = [dict(zip(FACTORS, values)) for values in product(*FACTORS.values())]
+best = [run for cell in EIGHT for run in at_its_best_rate(**cell)]
 ends = [rate for rate, updates in trained if updates == LONGEST]
 ends = min(ends), max(ends)
-at_an_end = [cell for cell in cells if reached("lr", best, **cell)[0] in ends]
+at_an_end = [cell for cell in EIGHT if reached("lr", best, **cell)[0] in ends]
 best_gain = {name: gained(name, best) for name in FACTORS}
 shown = {(updates, str(rate)): some for (rate, updates), some in trained.items()}
 shown[LONGEST, "each at its best"] = best
