@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from ipykernel.kernelspec import get_kernel_dict
 from jupyter_core.paths import jupyter_data_dir
 from nbformat.sign import NotebookNotary
 
@@ -23,6 +24,7 @@ from tools import plain
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
 SETTINGS = ROOT / "_build" / "lab"
+KERNELS = SETTINGS / "jupyter"  # where Jupyter looks first, see :func:`environment`
 # Which version of each notebook was brought last, by the digest of its cells.
 RECORD = ".seqattn.json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -166,10 +168,24 @@ def keep_figures(model: dict[str, Any], path: str, contents_manager: Any, **_: A
         content["metadata"]["widgets"] = {STATE: before | widgets}
 
 
+def write_kernel() -> None:
+    """Write the kernel of the notebooks: the usual one, but with one thread.
+
+    The models of the course are small. A second thread makes none of their updates much faster,
+    and where another program keeps a core busy, each operation waits for it: chapter 3 then takes
+    a quarter of an hour instead of a minute. Terminals are not changed, nor what sets its threads.
+    """
+    place = KERNELS / "kernels" / "python3"
+    place.mkdir(parents=True, exist_ok=True)
+    kernel = {**get_kernel_dict(), "env": {"OMP_NUM_THREADS": "1"}}
+    (place / "kernel.json").write_text(json.dumps(kernel, indent=1), encoding="utf-8")
+
+
 def command(folder: Path = FOLDER) -> list[str]:
     """Give the command that starts JupyterLab in a folder of plain notebooks."""
     SETTINGS.mkdir(parents=True, exist_ok=True)
     (SETTINGS / "overrides.json").write_text(json.dumps(OVERRIDES), encoding="utf-8")
+    write_kernel()
     return [
         sys.executable, "-m", "jupyterlab",
         f"--ServerApp.root_dir={folder}",
@@ -185,11 +201,15 @@ def command(folder: Path = FOLDER) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Give the variables under which terminals and ``!`` find ``seqattn``, and the server this."""
-    binaries = str(Path(sys.executable).parent)
+    """Give variables by which terminals and ``!`` find ``seqattn``, and the server our files."""
+
+    def first(one: Path, name: str) -> str:
+        return os.pathsep.join(filter(None, (str(one), os.environ.get(name))))
+
     return os.environ | {
-        "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+        "PATH": first(Path(sys.executable).parent, "PATH"),
+        "PYTHONPATH": first(ROOT, "PYTHONPATH"),
+        "JUPYTER_PATH": first(KERNELS, "JUPYTER_PATH"),
     }
 
 

@@ -1,11 +1,13 @@
 """The learner's folder: updates arrive, and nothing that somebody wrote is ever lost."""
 
 import re
+import sys
 
 import nbformat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jupyter_client.kernelspec import KernelSpecManager
 from nbformat.sign import NotebookNotary
 
 from tools import lab
@@ -106,6 +108,17 @@ def test_a_broken_record_costs_no_work(places):
         put(folder / NAME, "mine")
         lab.sync(built, folder)
         assert text(folder / NAME) == "mine"
+
+
+def test_notebooks_have_one_thread_and_terminals_as_many_as_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(lab, "KERNELS", tmp_path)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    lab.write_kernel()
+    monkeypatch.setenv("JUPYTER_PATH", lab.environment()["JUPYTER_PATH"])
+    found = KernelSpecManager().get_kernel_spec("python3")
+    assert found.env == {"OMP_NUM_THREADS": "1"}
+    assert found.argv[0] == sys.executable
+    assert "OMP_NUM_THREADS" not in lab.environment()
 
 
 def test_cleaning_leaves_the_learners_folder_and_git_ignores_it():
