@@ -708,7 +708,7 @@ def test_the_page_says_what_the_chosen_length_penalty_did_to_the_parts_of_bleu()
 def test_the_page_says_what_came_of_the_trials():
     page = the_page()
     trials = of_kind("tried")
-    usual, (smoothing, pieces, rdrop) = trials[:3], trials[3:]
+    usual, (smoothing, pieces, rdrop, dropout) = trials[:3], trials[3:]
     assert [run["settings"] for run in usual] == [{"epochs": 40}] * 3
     assert {run["seed"] for run in usual} == {1, 2, 3}
     for run in usual:
@@ -744,13 +744,25 @@ def test_the_page_says_what_came_of_the_trials():
     assert told in page
     assert rdrop["log"][-1]["perplexity"] > max(last)
     assert len({tuple(one["updates"]) for one in rdrop["averages"]}) == 1
-    assert "(With R-Drop these ten were also the last.)" in page
+    assert "(With R-Drop these ten were also the last. " in page
     # Trials of benchmarks/trials.py take the preset's precision.
     assert not read_preset(rdrop["preset"]).training.bf16
     assert "--precision fp32" in smoothing["command"]
     assert "What was tried computed in 32 bits" in page
 
+    assert (dropout["settings"], dropout["seed"]) == ({"dropout": 0.2}, 1)
+    assert read_preset(dropout["preset"]).model.dropout == 0.3
+    assert dropout["epochs"] == 40
+    assert min(theirs) < best(dropout) < max(theirs)
+    told = f"its best validation, {best(dropout):.1f}, is within the range of the three seeds with"
+    assert told in page
+    end = dropout["log"][-1]["perplexity"]
+    assert end > max(last)
+    told = f"perplexity, {end:.2f}, is above all three, {min(last):.2f} to {max(last):.2f}."
+    assert told in page
+
     longer = of_kind("runs")
+    assert min(run["minutes"] for run in longer) > 120
     assert {(run["epochs"], "--precision fp32" in run["command"]) for run in longer} == {(60, True)}
     assert read_preset(longer[0]["preset"]).training.epochs == 60
     assert "**A longer training**: 60 epochs in place of 40, with three seeds." in page
