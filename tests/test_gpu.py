@@ -573,7 +573,7 @@ def test_what_the_page_says_of_launched_recorded_and_compiled_updates_holds():
     said("the Transformer of that training is missing, and so are tf32 and fp32")
     assert {row["precision"] for row in recorded} == {"bf16"}
     assert "transformer-tiny" not in {row["what"] for row in recorded}
-    said("of a recorded update it would be several times as much")
+    said("of a recorded update it must be several times as much")
     assert all(row["graphs"] > 2 * tokens[row["what"], "bf16"] for row in recorded)
     compiled = parts["compiled"]["rows"]
     said("No median ratio is above 1.6, and compiling took 19 seconds or more")
